@@ -5,13 +5,13 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/codec/compression.h"
 #include "base/log.h"
+#include "data/transform.h"
+#include "data/type.h"
 
-// Texts are never NULL-unsafe: an unset fz_str has size 0. Everything lives in the configuration's arena; texts are
-// followed by a zero byte. Durations are milliseconds, sizes bytes.
-
-/** The parsed type of a declared column; see data/type.h. */
-struct fz_type;
+// Texts are never NULL-unsafe: an unset fz_str has size 0. Everything lives in the configuration's
+// arena; texts are followed by a zero byte. Durations are milliseconds, sizes bytes.
 
 typedef struct fz_config_texts {
     fz_str *items;
@@ -101,8 +101,10 @@ typedef enum fz_config_provider {
 typedef enum fz_config_sse { FZ_SSE_NONE, FZ_SSE_AES256, FZ_SSE_KMS } fz_config_sse;
 
 typedef struct fz_config_storage {
-    fz_str bucket;        // absolute with a scheme (s3, gs, abfss, file, memory), no '/' at the end; empty: the warehouse
-    bool bucket_in_entry; // named in the entry itself, so the exact table location if it makes one table; else a root
+    fz_str bucket; // absolute with a scheme (s3, gs, abfss, file, memory), no '/' at the end;
+                   // empty: the warehouse
+    bool bucket_in_entry; // named in the entry itself, so the exact table location if it makes one
+                          // table; else a root
     fz_config_provider provider;
     fz_str region;
     fz_str endpoint;
@@ -146,7 +148,8 @@ typedef struct fz_config_catalog {
     fz_config_catalog_type type;
     fz_str uri; // SQL: sqlite:////absolute.db or postgresql://...; filled in for SQL when not given
     fz_str name;
-    fz_str warehouse; // absolute with a scheme, no '/' at the end; REST, POLARIS, UNITY: as written, may be empty
+    fz_str warehouse; // absolute with a scheme, no '/' at the end; REST, POLARIS, UNITY: as
+                      // written, may be empty
     fz_str database;  // may be dotted
     fz_str table;     // may hold {topic} and {record}
     bool create_database;
@@ -162,21 +165,9 @@ typedef struct fz_config_catalog {
     fz_config_pairs properties;
 } fz_config_catalog;
 
-typedef enum fz_config_transform {
-    FZ_TRANSFORM_IDENTITY,
-    FZ_TRANSFORM_BUCKET,
-    FZ_TRANSFORM_TRUNCATE,
-    FZ_TRANSFORM_YEAR,
-    FZ_TRANSFORM_MONTH,
-    FZ_TRANSFORM_DAY,
-    FZ_TRANSFORM_HOUR,
-    FZ_TRANSFORM_VOID,
-} fz_config_transform;
-
 /** A transform of a column, as in `bucket(16, a."odd.name")`. */
 typedef struct fz_config_term {
-    fz_config_transform transform;
-    int32_t parameter;    // buckets or width; 0 for the others
+    fz_transform transform;
     fz_config_texts path; // names from the top, unquoted
 } fz_config_term;
 
@@ -189,7 +180,7 @@ typedef struct fz_config_sort {
     bool zorder;           // terms hold all of its columns; otherwise one
     fz_config_terms terms; // identity when zorder
     bool descending;
-    bool nulls_first; // default: ascending first, descending last
+    bool nulls_last; // default: ascending first, descending last
 } fz_config_sort;
 
 typedef struct fz_config_sorts {
@@ -224,7 +215,7 @@ typedef enum fz_config_strategy {
 typedef struct fz_config_column {
     fz_str name;
     fz_str type_text; // as written
-    const struct fz_type *type;
+    fz_type type;     // ids 0
     bool required;
 } fz_config_column;
 
@@ -368,18 +359,9 @@ typedef enum fz_config_write_mode {
     FZ_WRITE_MODE_DEBEZIUM,
 } fz_config_write_mode;
 
-typedef enum fz_config_codec {
-    FZ_CONFIG_CODEC_NONE,
-    FZ_CONFIG_CODEC_ZSTD,
-    FZ_CONFIG_CODEC_SNAPPY,
-    FZ_CONFIG_CODEC_GZIP,
-    FZ_CONFIG_CODEC_LZ4,
-    FZ_CONFIG_CODEC_BROTLI,
-} fz_config_codec;
-
 typedef struct fz_config_compression {
-    fz_config_codec codec;
-    int level; // settled for zstd, gzip, brotli; 0 for the others
+    fz_codec codec; // LZ4_RAW for lz4
+    int level;      // settled for zstd, gzip, brotli; 0 for the others
 } fz_config_compression;
 
 typedef struct fz_config_compaction {
@@ -442,8 +424,9 @@ typedef struct fz_config_entry {
     fz_config_catalogs catalog;
     fz_config_terms partitioning;
     fz_config_sorts sort_order;
-    fz_config_registry own_registry;         // as written in the entry
-    const fz_config_registry *schema_registry; // the one to use: the entry's own, or the top-level one
+    fz_config_registry own_registry; // as written in the entry
+    const fz_config_registry
+        *schema_registry; // the one to use: the entry's own, or the top-level one
     fz_config_side value;
     fz_config_side key;
     fz_config_metadata metadata;
@@ -483,7 +466,8 @@ typedef struct fz_config {
 
 /** A value given outside the files. Applied in order, the later wins. */
 typedef struct fz_config_override {
-    const char *key; // path as in the documentation, "kafka.bootstrap_servers"; "tableflow.X" is X of every entry
+    const char *key; // path as in the documentation, "kafka.bootstrap_servers"; "tableflow.X" is X
+                     // of every entry
     fz_str value;    // a scalar; for a list of texts several may be given with commas
     const char *origin; // for messages: "--bootstrap-servers"
 } fz_config_override;
@@ -504,7 +488,8 @@ typedef struct fz_config_source {
     size_t path_count;
     fz_str text;      // or text in memory, read after the files
     const char *name; // of the text, for messages; NULL "configuration"
-    const char *folder; // relative paths of text and overrides count from here; NULL: the working directory
+    const char *
+        folder; // relative paths of text and overrides count from here; NULL: the working directory
     const fz_config_override *overrides;
     size_t override_count;
     const char *(*find_env)(const char *name, void *context); // NULL: getenv
@@ -518,8 +503,8 @@ typedef struct fz_config_fault {
     fz_str file;
     int line; // from 1; 0: not in a file
     int column;
-    fz_str key;  // "tableflow[1].catalog.typ"
-    fz_str text; // what is wrong, with the nearest known name
+    fz_str key;     // "tableflow[1].catalog.typ"
+    fz_str text;    // what is wrong, with the nearest known name
     fz_str message; // `file:line:column: key: text`
 } fz_config_fault;
 
@@ -544,18 +529,20 @@ void fz_config_faults_format(const fz_config_faults *faults, fz_buf *out);
  * out     deinit it; written only on FZ_OK
  * faults  all that was wrong; may be NULL
  *
- * Order, the later wins: documented default, `defaults`, entry, environment (FRAZIL_BOOTSTRAP_SERVERS,
- * FRAZIL_SCHEMA_REGISTRY_URL), overrides. Several documents and files are merged key by key; `tableflow` entries add up.
- * Errors: INVALID with the first fault and their number (all are in `faults`); LIMIT for a limit of conf/limits.h.
+ * Order, the later wins: documented default, `defaults`, entry, environment
+ * (FRAZIL_BOOTSTRAP_SERVERS, FRAZIL_SCHEMA_REGISTRY_URL), overrides. Several documents and files
+ * are merged key by key; `tableflow` entries add up. Errors: INVALID with the first fault and their
+ * number (all are in `faults`); LIMIT for a limit of conf/limits.h.
  */
-FZ_CHECKED fz_code fz_config_load(const fz_config_source *source, fz_config *out, fz_config_faults *faults,
-                                  fz_err *err);
+FZ_CHECKED fz_code fz_config_load(const fz_config_source *source, fz_config *out,
+                                  fz_config_faults *faults, fz_err *err);
 /** Frees everything; zeroes. */
 void fz_config_deinit(fz_config *config);
 
 /** Append the effective configuration as YAML that loads again; secrets as `***`. */
 void fz_config_print(const fz_config *config, fz_buf *out);
-/** Append the documented default file: every key with its meaning; those without a default as comments. It loads. */
+/** Append the documented default file: every key with its meaning; those without a default as
+ * comments. It loads. */
 void fz_config_document_default(fz_buf *out);
 /** Append docs/configuration.md. */
 void fz_config_document_markdown(fz_buf *out);
