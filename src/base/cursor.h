@@ -22,7 +22,7 @@ typedef struct fz_cur {
 } fz_cur;
 
 static inline fz_cur fz_cur_make(const void *data, size_t size) {
-    return (fz_cur){(const uint8_t *)data, 0, size, FZ_CUR_OK, 0};
+    return (fz_cur){(const uint8_t *)(data ? data : ""), 0, size, FZ_CUR_OK, 0};
 }
 static inline size_t fz_cur_left(const fz_cur *cur) {
     return cur->end - cur->pos;
