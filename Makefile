@@ -1,0 +1,79 @@
+# A thin front of CMake presets; `make help` lists the targets.
+.PHONY: all deps deps-test check check-layers check-format format test test-release test-asan test-tsan cases e2e fuzz bench \
+	tidy demo install clean help
+CCACHE := $(shell command -v ccache 2>/dev/null)
+CONFIGURE := cmake $(if $(CCACHE),-D CMAKE_C_COMPILER_LAUNCHER=ccache -D CMAKE_CXX_COMPILER_LAUNCHER=ccache) --preset
+DESTDIR ?=
+PREFIX ?= /usr/local
+
+all: build/CMakeCache.txt ## build/frazil, with optimisation
+	@cmake --build --preset release
+
+build/CMakeCache.txt:
+	@$(CONFIGURE) release >/dev/null
+
+build/asan/CMakeCache.txt build/tsan/CMakeCache.txt build/fuzz/CMakeCache.txt: build/%/CMakeCache.txt:
+	@$(CONFIGURE) $* >/dev/null
+
+deps: ## install the Debian packages that a build needs, if missing
+	@tools/deps build
+
+deps-test: ## and what the tests need: packages, Python environments, Kafka
+	@tools/deps test
+
+check: all check-layers check-format ## unit tests, layers and format, in under two minutes
+	@ctest --preset release
+
+check-layers:
+	@tools/check-layers
+
+check-format:
+	@tools/check-format
+
+format: ## rewrite all sources in the project's format
+	@tools/check-format --fix
+
+# In this order, what fails fast first; make -k goes on after a failure.
+test: deps-test ## all that a change must pass, in some 20 minutes
+	@$(MAKE) --no-print-directory check
+	@$(MAKE) --no-print-directory test-asan
+	@$(MAKE) --no-print-directory test-tsan
+	@$(MAKE) --no-print-directory cases
+	@$(MAKE) --no-print-directory e2e
+
+test-asan: build/asan/CMakeCache.txt ## unit tests and fuzz corpora under AddressSanitizer and UndefinedBehaviorSanitizer
+	@cmake --build --preset asan
+	@ctest --preset asan
+
+test-tsan: build/tsan/CMakeCache.txt ## threaded tests under ThreadSanitizer
+	@cmake --build --preset tsan
+	@ctest --preset tsan
+
+cases: all ## records of foreign serializers through the program
+	@tests/cases/run
+
+e2e: all ## a real Kafka, kills, and independent readers
+	@tests/e2e/run
+
+fuzz: build/fuzz/CMakeCache.txt ## each fuzz target for FUZZ_SECONDS (20)
+	@cmake --build --preset fuzz
+	@tools/fuzz
+
+bench: all ## rows per CPU-second, and the floor beside it
+	@bench/run
+
+tidy: all ## clang-tidy over src
+	@find src -name '*.c' | xargs -P "$$(nproc)" -n 4 clang-tidy-14 --quiet -p build
+
+demo: deps ## install what is missing, build, and make a live table
+	@$(MAKE) --no-print-directory all
+	@tools/demo
+
+install: all ## to $(DESTDIR)$(PREFIX)
+	@DESTDIR="$(DESTDIR)" cmake --install build --prefix "$(PREFIX)"
+
+clean: ## remove build products; Python environments and Kafka stay
+	@find build -mindepth 1 -maxdepth 1 ! -name venv ! -name svc -exec rm -rf {} + 2>/dev/null || true
+
+help:
+	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile | expand -t 14

@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the end-to-end scripts share: a real broker, a registry double, the load generator, the program, a tally.
+
+The scripts are plain Python without a test framework; each closes with `N passed, N failed`. They see the program from
+outside only: a configuration file, exit codes, standard output, and the table through PyIceberg.
+
+E2E_ROWS (100000), E2E_SEED (the clock), E2E_PORT_BASE (27000), E2E_DIR (build/e2e), FRAZIL (build/frazil), SVC (build/svc) are read from
+the environment.
+"""
+import json, os, shutil, signal, subprocess, sys, time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "tests", "fake"))
+BUILD = os.path.join(ROOT, "build")
+FRAZIL = os.path.abspath(os.environ.get("FRAZIL", os.path.join(BUILD, "frazil")))
+ROWS = int(os.environ.get("E2E_ROWS", "100000"))
+SEED = int(os.environ.get("E2E_SEED", str(int(time.time()))))
+DIR = os.path.abspath(os.environ.get("E2E_DIR", os.path.join(BUILD, "e2e")))
+
+ORDERS = {"type": "record", "name": "Order", "namespace": "shop", "fields": [
+    {"name": "order_id", "type": "long"}, {"name": "customer_id", "type": "string"},
+    {"name": "product", "type": "string"}, {"name": "quantity", "type": "int"},
+    {"name": "price", "type": {"type": "bytes", "logicalType": "decimal", "precision": 10, "scale": 2}},
+    {"name": "currency", "type": "string"}, {"name": "status", "type": "string"},
+    {"name": "event_time", "type": {"type": "long", "logicalType": "timestamp-millis"}}]}
+
+
+class Tally:
+    """Counts checks; a failed one is printed and the script goes on."""
+
+    def __init__(self):
+        self.passed = self.failed = 0
+
+    def check(self, what, good, detail=""):
+        self.passed += bool(good)
+        self.failed += not good
+        print("%s %s%s" % ("ok  " if good else "FAIL", what, ": %s" % (detail,) if detail != "" and not good else ""), flush=True)
+        return good
+
+    def equal(self, what, found, wanted):
+        return self.check(what, found == wanted, "found %r, wanted %r" % (found, wanted))
+
+    def close(self):
+        print("%d passed, %d failed" % (self.passed, self.failed), flush=True)
+        return 1 if self.failed or not self.passed else 0
+
+
+class Kafka:
+    """A broker of tests/services with an empty log; `with Kafka() as k`."""
+
+    def __init__(self):
+        self.script = os.path.join(ROOT, "tests", "services", "svc.sh")
+        svc = os.path.abspath(os.environ.get("SVC", os.path.join(BUILD, "svc")))
+        self.env = dict(os.environ, SVC=svc, PORT_BASE=os.environ.get("E2E_PORT_BASE", "27000"))
+        self.svc, self.bootstrap = svc, None
+
+    def start(self):
+        self.bootstrap = subprocess.run([self.script, "kafka"], env=self.env, check=True, text=True,
+                                        stdout=subprocess.PIPE).stdout.split()[-1]
+
+    def stop(self):
+        if os.path.exists(os.path.join(self.svc, "kafka.pid")):
+            subprocess.run([self.script, "down", "kafka"], env=self.env, check=False)
+
+    def __enter__(self):
+        self.stop()
+        shutil.rmtree(os.path.join(self.svc, "kafka"), ignore_errors=True)
+        self.start()
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+
+    def create(self, topic, partitions, **config):
+        from confluent_kafka.admin import AdminClient, NewTopic
+        admin = AdminClient({"bootstrap.servers": self.bootstrap})
+        for future in admin.create_topics([NewTopic(topic, partitions, replication_factor=1, config=config)]).values():
+            future.result(60)
+        while topic not in admin.list_topics(timeout=20).topics:
+            time.sleep(0.1)
+
+    def ends(self, topic, partitions):
+        """-> {partition: next offset}"""
+        from confluent_kafka import Consumer, TopicPartition
+        c = Consumer({"bootstrap.servers": self.bootstrap, "group.id": "ends"})
+        out = {p: c.get_watermark_offsets(TopicPartition(topic, p), timeout=20)[1] for p in range(partitions)}
+        c.close()
+        return out
+
+
+def generate(kafka, topic, rows, start, schema_id, partitions=4, workload="w1"):
+    """start the load generator -> process"""
+    program = os.path.join(BUILD, "bench_gen")
+    return subprocess.Popen([program, kafka.bootstrap, topic, workload, str(rows), str(partitions), str(schema_id), str(start)],
+                            stdout=subprocess.DEVNULL)
+
+
+def produce(*args, **more):
+    assert generate(*args, **more).wait(600) == 0, "the load generator failed"
+
+
+class Frazil:
+    """The program in its own folder, with one configuration file."""
+
+    def __init__(self, directory, config):
+        shutil.rmtree(directory, ignore_errors=True)
+        os.makedirs(directory)
+        self.directory, self.runs = directory, 0
+        with open(os.path.join(directory, "frazil.yaml"), "w", encoding="utf-8") as f:
+            f.write(config)
+
+    def start(self, *args):
+        """-> process; its output goes to files named by the number of the run"""
+        self.runs += 1
+        out = open(os.path.join(self.directory, "run-%02d.stdout" % self.runs), "wb")
+        err = open(os.path.join(self.directory, "run-%02d.stderr" % self.runs), "wb")
+        with out, err:
+            return subprocess.Popen([FRAZIL, *args], cwd=self.directory, stdin=subprocess.DEVNULL, stdout=out, stderr=err)
+
+    def run(self, *args, timeout=600):
+        """-> (exit code, last line of standard output as JSON or None, standard error)"""
+        p = self.start(*args)
+        try:
+            code = p.wait(timeout)
+        except subprocess.TimeoutExpired:
+            p.kill()
+            p.wait()
+            code = None
+        stem = os.path.join(self.directory, "run-%02d." % self.runs)
+        with open(stem + "stdout", encoding="utf-8") as out, open(stem + "stderr", encoding="utf-8", errors="replace") as err:
+            lines, errors = out.read().strip().splitlines(), err.read()
+        try:
+            report = json.loads(lines[-1]) if lines else None
+        except ValueError:
+            report = None
+        return code, report, errors
+
+    def once(self, timeout=600):
+        """one pass -> (exit code, {topic: report}, standard error)"""
+        code, report, errors = self.run("run", "--once", "-c", "frazil.yaml", "-o", "json", timeout=timeout)
+        return code, {t["topic"]: t for t in (report or {}).get("topics", [])}, errors
+
+    def table(self, name):
+        """the table as PyIceberg finds it in the SQL catalog"""
+        from pyiceberg.catalog.sql import SqlCatalog
+        catalog = SqlCatalog("frazil", uri="sqlite:///%s/warehouse/catalog.db" % self.directory)
+        return catalog.load_table(name)
+
+
+def kill(process):
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+
+
+# ------------------------------------------------------------------------------- the rows of bench/gen.c, once more
+
+MASK = (1 << 64) - 1
+CURRENCIES = ("USD", "EUR", "GBP", "JPY", "CHF")
+STATUSES = ("NEW", "PAID", "SHIPPED", "DELIVERED", "CANCELLED")
+ADJECTIVES = ("Compact", "Wireless", "Ergonomic", "Stainless", "Portable", "Premium", "Organic", "Heavy-Duty", "Classic", "Smart")
+NOUNS = ("Keyboard", "Headphones", "Backpack", "Water Bottle", "Desk Lamp", "Notebook", "Charger", "Coffee Mug", "Monitor Arm", "Speaker")
+
+
+def mix(x):
+    x = (x + 0x9E3779B97F4A7C15) & MASK
+    x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) & MASK
+    x = ((x ^ (x >> 27)) * 0x94D049BB133111EB) & MASK
+    return x ^ (x >> 31)
+
+
+def order(i):
+    """row i as (order_id, customer_id, product, quantity, price in cents, currency, status, event time in ms)"""
+    h = mix(i)
+    g, product = mix(h), (h >> 20) % 100
+    return (100000000 + i, "CUST-%07d" % (h % 50000), "%s %s" % (ADJECTIVES[product // 10], NOUNS[product % 10]), 1 + (h >> 32) % 20,
+            99 + g % 999900, CURRENCIES[(h >> 40) % 5], STATUSES[(h >> 48) % 5], 1767225600000 + i * 3 + (g >> 40) % 1000)
+
+
+def order_rows(table):
+    """Arrow table of orders -> list of tuples as order() makes them"""
+    import pyarrow as pa
+    cents = [int(v.scaleb(2)) for v in table["price"].to_pylist()]
+    micros = table["event_time"].cast(pa.int64()).to_pylist()
+    columns = [table[n].to_pylist() for n in ("order_id", "customer_id", "product", "quantity", "currency", "status")]
+    return [(a, b, c, d, p, e, f, t // 1000) for a, b, c, d, e, f, p, t in zip(*columns, cents, micros)]
+
+
+def coordinates(table):
+    """Arrow table with a _kafka column -> list of (partition, offset)"""
+    k = table["_kafka"].combine_chunks()
+    return list(zip(k.field("partition").to_pylist(), k.field("offset").to_pylist()))
+
+
+def judge(tally, metadata, rows, engines="pyiceberg,duckdb,polars"):
+    """independent engines and own checks of every file and number in the metadata"""
+    python = os.path.join(os.environ.get("VENVS", os.path.join(BUILD, "venv")), "judge", "bin", "python")
+    script = os.path.join(ROOT, "tests", "judge", "judge.py")
+    p = subprocess.run([python, script, metadata, "--engines", engines, "--expect-rows", str(rows), "--quiet"], text=True,
+                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    print(p.stdout.rstrip().replace("\n", "\n    ").join(["    ", ""]), flush=True)
+    return tally.check("judge: %s read the same rows" % engines, p.returncode == 0, p.stdout.strip().splitlines()[-1:])
+
+
+def prune(tally, metadata, where):
+    """a filter reads fewer files"""
+    python = os.path.join(os.environ.get("VENVS", os.path.join(BUILD, "venv")), "judge", "bin", "python")
+    p = subprocess.run([python, os.path.join(ROOT, "tests", "judge", "prune.py"), metadata, where], text=True,
+                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    print("    " + p.stdout.rstrip().replace("\n", "\n    "), flush=True)
+    return tally.check("prune: %s reads fewer files" % where, p.returncode == 0)
