@@ -67,7 +67,7 @@ struct fz_avro_node {
 
 /** Zeroed: the defaults. */
 typedef struct fz_avro_container_limits {
-    size_t header_size;  // bytes of the metadata map, default 64 MiB
+    size_t header_size;  // bytes of the metadata map, default 16 MiB
     size_t block_size;   // decompressed bytes of a block, default 256 MiB
     size_t record_size;  // arena bytes of one record, default 64 MiB
     size_t schema_nodes; // default 20,000
