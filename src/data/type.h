@@ -93,6 +93,10 @@ static inline bool fz_type_is_nested(const fz_type *type) {
 }
 /** Same kind and parameters and, for nested types, the same children by id, name, requiredness and type. */
 bool fz_type_equal(const fz_type *a, const fz_type *b);
+/** Word of a kind, "timestamptz_ns"; static. */
+const char *fz_type_kind_name(fz_type_kind kind);
+/** A primitive type by its Iceberg spelling ("decimal(9,2)", "fixed[16]", "fixed(16)"); false if it is none. */
+bool fz_type_parse(fz_str text, fz_type *out);
 /** `decimal(9, 2)`, `list<int>`, `struct<a: int not null>`: for messages and DDL. */
 void fz_type_format(const fz_type *type, fz_buf *out);
 /** Child of a STRUCT by name, NULL if absent. */
