@@ -18,6 +18,7 @@ typedef struct fz_column_metrics {
     fz_value upper;
 } fz_column_metrics;
 
+/** Arrays and bytes lie in the arena. */
 typedef struct fz_file_metrics {
     fz_arena arena;
     int64_t row_count;
