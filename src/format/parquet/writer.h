@@ -14,6 +14,12 @@ typedef struct fz_parquet_pair {
     fz_str value;
 } fz_parquet_pair;
 
+/** Compression contexts and scratch buffers that the writers of one thread can share. */
+typedef struct fz_parquet_workspace fz_parquet_workspace;
+fz_parquet_workspace *fz_parquet_workspace_new(void);
+/** NULL allowed; after the last writer that uses it. */
+void fz_parquet_workspace_free(fz_parquet_workspace *workspace);
+
 /** How a file is written. Texts and arrays are copied by fz_parquet_writer_new. */
 typedef struct fz_parquet_options {
     fz_codec codec;          // NONE, SNAPPY, GZIP, ZSTD, LZ4_RAW, BROTLI; default ZSTD
@@ -31,7 +37,8 @@ typedef struct fz_parquet_options {
     double bloom_fpp;             // false positives; default 0.01
     const fz_parquet_pair *pairs; // key/value metadata of the footer
     size_t pair_count;
-    fz_str version; // created_by is "frazil version <this>"
+    fz_parquet_workspace *workspace; // borrowed; NULL: the writer has its own (about 3 MiB)
+    fz_str version;                  // created_by is "frazil version <this>"
 } fz_parquet_options;
 
 void fz_parquet_options_init(fz_parquet_options *options);
