@@ -146,9 +146,15 @@ fz_code fz_file_make_folders(const char *path, fz_err *err) {
             FZ_TRY(sync_folder(parent, err));
         } else {
             int error_number = errno;
-            if (!is_folder(text)) {
-                return fz_err_set_errno(err, error_number, "cannot make the folder \"%s\"", text);
+            if (is_folder(text)) {
+                text[i] = kept;
+                continue;
             }
+            if (error_number == EEXIST) {
+                // not FZ_EXISTS: to fz_file_create that means that its own name is taken
+                return fz_err_set(err, FZ_IO, "\"%s\" is in the way: it is not a folder", text);
+            }
+            return fz_err_set_errno(err, error_number, "cannot make the folder \"%s\"", text);
         }
         text[i] = kept;
     }
