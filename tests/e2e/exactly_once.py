@@ -97,8 +97,8 @@ def main():
         tally.equal("watermark", report["watermark"], {str(p): end for p, end in ends.items()})
         metadata = report["metadata_location"].removeprefix("file://")
         judge(tally, metadata, ROWS)
-        prune(tally, metadata, "event_time >= timestamptz '%s+00'" % time.strftime(
-            "%Y-%m-%d %H:%M:%S", time.gmtime(1767225600 + ROWS * 3 // 1000 - 5)))
+        prune(tally, metadata, "event_time >= '%s+00:00'" % time.strftime(
+            "%Y-%m-%dT%H:%M:%S", time.gmtime(1767225600 + ROWS * 3 // 1000 - 5)))
 
         code, topics, _ = frazil.once()
         again = topics.get("orders", {})
