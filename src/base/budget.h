@@ -16,7 +16,8 @@ typedef struct fz_budget {
 
 /** limit in bytes, 0 for none. */
 void fz_budget_init(fz_budget *budget, int64_t limit);
-/** Take `size` bytes or answer LIMIT, naming `what`, size, used and limit. budget NULL: always OK. */
+/** Take `size` bytes or answer LIMIT, naming `what`, size, used and limit. budget NULL: always OK.
+ */
 FZ_CHECKED fz_code fz_budget_charge(fz_budget *budget, int64_t size, const char *what, fz_err *err);
 /** Give back what was charged. budget NULL: nothing. */
 void fz_budget_release(fz_budget *budget, int64_t size);

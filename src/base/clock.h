@@ -9,8 +9,8 @@ typedef struct fz_clock fz_clock;
 
 typedef struct fz_clock_ops {
     const char *name;
-    int64_t (*wall_us)(fz_clock *clock);            // microseconds since 1970, UTC
-    int64_t (*mono_us)(fz_clock *clock);            // never goes back
+    int64_t (*wall_us)(fz_clock *clock); // microseconds since 1970, UTC
+    int64_t (*mono_us)(fz_clock *clock); // never goes back
     void (*sleep_us)(fz_clock *clock, int64_t us);
 } fz_clock_ops;
 

@@ -23,7 +23,8 @@ typedef enum fz_code {
     FZ_INTERNAL,        // our own mistake
 } fz_code;
 
-/** What went wrong, in one line: lower case, no full stop, names in double quotes, found against wanted. */
+/** What went wrong, in one line: lower case, no full stop, names in double quotes, found against
+ * wanted. */
 typedef struct fz_err {
     fz_code code;
     int64_t offset;         // byte offset in the input where it was seen, -1 if none
@@ -54,7 +55,8 @@ fz_code fz_err_set_kind(fz_err *err, fz_code code, const char *kind, const char 
 /** Put "while doing this: " before the text; keeps code, kind and offset; returns the code. */
 fz_code fz_err_prepend(fz_err *err, const char *format, ...) FZ_PRINTF(2, 3);
 
-/** Set from errno: NOT_FOUND, EXISTS, DENIED, UNAVAILABLE (EAGAIN, EMFILE...), else IO; text ends in strerror. */
+/** Set from errno: NOT_FOUND, EXISTS, DENIED, UNAVAILABLE (EAGAIN, EMFILE...), else IO; text ends
+ * in strerror. */
 fz_code fz_err_set_errno(fz_err *err, int error_number, const char *format, ...) FZ_PRINTF(3, 4);
 
 /** Text of err, or the code's name when it is empty; never NULL. */

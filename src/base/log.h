@@ -8,7 +8,12 @@
 typedef enum fz_log_level { FZ_LOG_DEBUG, FZ_LOG_INFO, FZ_LOG_WARN, FZ_LOG_ERROR } fz_log_level;
 typedef enum fz_log_format { FZ_LOG_TEXT, FZ_LOG_JSON } fz_log_format;
 
-typedef enum fz_kv_kind { FZ_KV_KIND_TEXT, FZ_KV_KIND_INT, FZ_KV_KIND_REAL, FZ_KV_KIND_BOOL } fz_kv_kind;
+typedef enum fz_kv_kind {
+    FZ_KV_KIND_TEXT,
+    FZ_KV_KIND_INT,
+    FZ_KV_KIND_REAL,
+    FZ_KV_KIND_BOOL
+} fz_kv_kind;
 /** One pair; the unit is the last part of the key (lag_ms, size_bytes). */
 typedef struct fz_kv {
     const char *key;
@@ -35,11 +40,12 @@ bool fz_log_enabled(const fz_log *log, fz_log_level level);
 
 /**
  * One line: `2026-11-30T20:50:46.123Z info event key=value ...` or the same as a JSON object.
- * Values with spaces, quotes or control characters are quoted. The same event with the same first pair is written at
- * most 5 times a second; what was held back is counted in the next line as suppressed=N.
- * log NULL: nothing. Any thread; one write(2) a line.
+ * Values with spaces, quotes or control characters are quoted. The same event with the same first
+ * pair is written at most 5 times a second; what was held back is counted in the next line as
+ * suppressed=N. log NULL: nothing. Any thread; one write(2) a line.
  */
-void fz_log_write(fz_log *log, fz_log_level level, const char *event, const fz_kv *pairs, size_t count);
+void fz_log_write(fz_log *log, fz_log_level level, const char *event, const fz_kv *pairs,
+                  size_t count);
 
 #define FZ_LOG(log, level, event, ...)                                                             \
     fz_log_write((log), (level), (event), (const fz_kv[]){__VA_ARGS__},                            \

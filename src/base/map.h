@@ -11,7 +11,8 @@ typedef struct fz_map_entry {
     uint64_t hash;
 } fz_map_entry;
 
-/** Zeroed is empty and valid. entries[0..count) in insertion order; a removed entry's last neighbour takes its place. */
+/** Zeroed is empty and valid. entries[0..count) in insertion order; a removed entry's last
+ * neighbour takes its place. */
 typedef struct fz_map {
     fz_map_entry *entries;
     size_t count;

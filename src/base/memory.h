@@ -15,7 +15,8 @@ void *fz_realloc(void *old, size_t count, size_t size);
 void fz_free(void *memory);
 /** Copy of `size` bytes with a zero byte behind them. */
 char *fz_memdup0(const void *data, size_t size);
-/** As fz_realloc, but NULL when the system has no memory: for what is sized by data. The old block stays valid then. */
+/** As fz_realloc, but NULL when the system has no memory: for what is sized by data. The old block
+ * stays valid then. */
 FZ_CHECKED void *fz_try_realloc(void *old, size_t count, size_t size);
 
 #endif

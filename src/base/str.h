@@ -45,7 +45,8 @@ fz_str fz_str_trim(fz_str s);
 char *fz_str_dup(fz_str s);
 /** Terminated heap text by printf; fz_free it. */
 char *fz_str_printf(const char *format, ...) FZ_PRINTF(1, 2);
-/** Number of single-byte edits between two names, for "did you mean"; at most 64 bytes of each are looked at. */
+/** Number of single-byte edits between two names, for "did you mean"; at most 64 bytes of each are
+ * looked at. */
 size_t fz_str_distance(fz_str a, fz_str b);
 
 #endif

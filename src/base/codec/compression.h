@@ -41,10 +41,11 @@ FZ_CHECKED fz_code fz_compress(fz_compressor *compressor, fz_codec codec, int le
  *
  * Errors: CORRUPT when the input is bad or does not give exactly `size` bytes; LIMIT.
  */
-FZ_CHECKED fz_code fz_decompress(fz_compressor *compressor, fz_codec codec, fz_str input, size_t size,
-                                 fz_buf *out, fz_err *err);
+FZ_CHECKED fz_code fz_decompress(fz_compressor *compressor, fz_codec codec, fz_str input,
+                                 size_t size, fz_buf *out, fz_err *err);
 
-/** As fz_decompress where the size is not known (Avro blocks): at most `limit` bytes, LIMIT beyond. */
+/** As fz_decompress where the size is not known (Avro blocks): at most `limit` bytes, LIMIT beyond.
+ */
 FZ_CHECKED fz_code fz_decompress_stream(fz_compressor *compressor, fz_codec codec, fz_str input,
                                         size_t limit, fz_buf *out, fz_err *err);
 

@@ -7,7 +7,8 @@
 
 /** Append standard base64 with padding. */
 void fz_base64_encode(fz_buf *out, fz_str bytes);
-/** Append the bytes; INVALID for a character outside the alphabet or bad padding (padding may be missing). */
+/** Append the bytes; INVALID for a character outside the alphabet or bad padding (padding may be
+ * missing). */
 FZ_CHECKED fz_code fz_base64_decode(fz_buf *out, fz_str text, fz_err *err);
 /** Append lower-case hex. */
 void fz_hex_encode(fz_buf *out, fz_str bytes);

@@ -7,7 +7,8 @@
 
 #include "base/buf.h"
 
-/** A new reference; CORRUPT with line and column, DECODE_ANY, NUL allowed in strings, duplicate keys: last wins. */
+/** A new reference; CORRUPT with line and column, DECODE_ANY, NUL allowed in strings, duplicate
+ * keys: last wins. */
 FZ_CHECKED fz_code fz_json_parse(fz_str text, json_t **out, fz_err *err);
 /** Append compact text; member order kept. */
 FZ_CHECKED fz_code fz_json_format(const json_t *json, fz_buf *out, fz_err *err);
@@ -18,12 +19,13 @@ void fz_json_set_str(json_t *object, const char *key, fz_str text);
 void fz_json_set_int(json_t *object, const char *key, int64_t value);
 /** View of a string, empty when it is not one. */
 fz_str fz_json_view(const json_t *json);
-/** Member as text: CORRUPT naming `key` and `where` when absent or not a string. The view lives as long as the object. */
-FZ_CHECKED fz_code fz_json_get_str(const json_t *object, const char *key, const char *where, fz_str *out,
-                                   fz_err *err);
+/** Member as text: CORRUPT naming `key` and `where` when absent or not a string. The view lives as
+ * long as the object. */
+FZ_CHECKED fz_code fz_json_get_str(const json_t *object, const char *key, const char *where,
+                                   fz_str *out, fz_err *err);
 /** Member as integer; a string of digits is not one. */
-FZ_CHECKED fz_code fz_json_get_int(const json_t *object, const char *key, const char *where, int64_t *out,
-                                   fz_err *err);
+FZ_CHECKED fz_code fz_json_get_int(const json_t *object, const char *key, const char *where,
+                                   int64_t *out, fz_err *err);
 /** Member as integer, or `fallback` when absent or null. */
 int64_t fz_json_int_or(const json_t *object, const char *key, int64_t fallback);
 /** Member as text, or empty. */

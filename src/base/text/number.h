@@ -10,7 +10,8 @@
 FZ_CHECKED fz_code fz_int_parse(fz_str text, int64_t *out, fz_err *err);
 /** JSON or C notation, `NaN`, `Infinity`; locale-free. */
 FZ_CHECKED fz_code fz_real_parse(fz_str text, double *out, fz_err *err);
-/** Shortest text that reads back as the same double, locale-free, NaN, Infinity; 32 bytes are enough. Its length. */
+/** Shortest text that reads back as the same double, locale-free, NaN, Infinity; 32 bytes are
+ * enough. Its length. */
 size_t fz_real_format(double value, char out[32]);
 /** As fz_real_format for a float. */
 size_t fz_float_format(float value, char out[32]);

@@ -34,7 +34,8 @@ void fz_timestamp_format(fz_buf *out, int64_t micros, bool utc);
 void fz_timestamp_ns_format(fz_buf *out, int64_t nanos, bool utc);
 /** `YYYY-MM-DD` only; INVALID otherwise. */
 FZ_CHECKED fz_code fz_date_parse(fz_str text, int64_t *days, fz_err *err);
-/** `HH:MM:SS[.f+]`, digits beyond micros cut; an offset `Z` or `+HH:MM` is brought to UTC modulo 24 h. */
+/** `HH:MM:SS[.f+]`, digits beyond micros cut; an offset `Z` or `+HH:MM` is brought to UTC modulo 24
+ * h. */
 FZ_CHECKED fz_code fz_time_parse(fz_str text, int64_t *micros, fz_err *err);
 /**
  * RFC 3339 date-time to micros, digits beyond micros cut towards minus infinity.

@@ -6,7 +6,8 @@
 #include "base/error.h"
 #include "base/str.h"
 
-/** Views into the text. `file:/x`, `file:///x` both have an empty authority and path `/x`. Nothing is decoded. */
+/** Views into the text. `file:/x`, `file:///x` both have an empty authority and path `/x`. Nothing
+ * is decoded. */
 typedef struct fz_uri {
     fz_str scheme;    // empty: a bare path
     fz_str user_info; // before '@'
@@ -16,7 +17,8 @@ typedef struct fz_uri {
     fz_str query;     // behind '?'
 } fz_uri;
 
-/** INVALID for a bad port or scheme. In s3, gs, abfss, file URIs '?' and '#' are part of the path. */
+/** INVALID for a bad port or scheme. In s3, gs, abfss, file URIs '?' and '#' are part of the path.
+ */
 FZ_CHECKED fz_code fz_uri_parse(fz_str text, fz_uri *out, fz_err *err);
 
 #endif
