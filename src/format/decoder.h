@@ -13,6 +13,7 @@ typedef struct fz_mapping_options {
     bool recursive_json;
     bool unions_struct; // types.unions: struct, also for [null, T] and single types that become unions later
     int format_version; // 2 or 3
+    bool names_any_case; // names that differ only in case are let through: types.names settles them later
 } fz_mapping_options;
 
 /**
