@@ -6,14 +6,15 @@
 #include "io/store/store.h"
 
 /**
- * Files below `root`, made with its parents if missing; kept exactly as their keys are spelt.
+ * Files below `root`, kept exactly as their keys are spelt. A missing root is made, with its
+ * parents, by the first object.
  *
  * root       absolute path, or relative to the working directory
  * page_size  objects a page of a listing, 0 for 1000
  *
  * A key that has an empty, "." or ".." part, or is named like an unfinished file, is INVALID.
  * Between processes put, put_if and remove of one folder exclude each other by flock(2) on the
- * folder. Errors: DENIED, IO, INVALID root is a file.
+ * folder. Errors: INVALID root is a file.
  */
 FZ_CHECKED fz_code fz_store_local_open(const char *root, size_t page_size, fz_store **out,
                                        fz_err *err);
