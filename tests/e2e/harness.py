@@ -208,3 +208,37 @@ def prune(tally, metadata, where):
                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     print("    " + p.stdout.rstrip().replace("\n", "\n    "), flush=True)
     return tally.check("prune: %s reads fewer files" % where, p.returncode == 0)
+
+
+# ------------------------------------------------------------------- records that the load generator does not make
+
+def avro_long(v):
+    u, out = (v << 1) ^ (v >> 63), bytearray()
+    u &= MASK
+    while u > 127:
+        out.append(u & 127 | 128)
+        u >>= 7
+    return bytes([*out, u])
+
+
+def avro_bytes(v):
+    data = v.encode() if isinstance(v, str) else v
+    return avro_long(len(data)) + data
+
+
+def avro_order(i, schema_id, more=b""):
+    """row i in Confluent framing; `more` are the encoded fields that a later schema has at its end"""
+    a, b, c, d, cents, e, f, t = order(i)
+    price = cents.to_bytes(cents.bit_length() // 8 + 1, "big")
+    return (b"\0" + schema_id.to_bytes(4, "big") + avro_long(a) + avro_bytes(b) + avro_bytes(c) + avro_long(d) + avro_bytes(price) +
+            avro_bytes(e) + avro_bytes(f) + avro_long(t) + more)
+
+
+def send(kafka, topic, values, partitions=1):
+    """value number n goes to partition n % partitions"""
+    from confluent_kafka import Producer
+    failures, p = [], Producer({"bootstrap.servers": kafka.bootstrap, "enable.idempotence": True, "log_level": 3})
+    for n, value in enumerate(values):
+        p.produce(topic, value, key=b"k", partition=n % partitions, on_delivery=lambda e, m: e and failures.append(e))
+        p.poll(0)
+    assert p.flush(60) == 0 and not failures, "not produced: %s" % failures[:3]
