@@ -89,7 +89,7 @@ static void append_random(fz_column *column) {
         break;
     case FZ_TYPE_STRING:
     case FZ_TYPE_BINARY:
-        OK(fz_column_append_bytes(column, "abcdefg" + rand() % 3, (size_t)rand() % 5, &err));
+        OK(fz_column_append_bytes(column, &"abcdefg"[rand() % 3], (size_t)rand() % 5, &err));
         break;
     default:
         OK(fz_column_append_i64(column, value * INT64_C(1800000000), &err));
