@@ -94,7 +94,8 @@ static fz_avro_opcode logical_op(const fz_avro_type *type, const fz_type *to) {
     fz_type_kind kind = to->kind;
     switch (type->logical) {
     case FZ_AVRO_LOGICAL_DECIMAL:
-        if (kind != FZ_TYPE_DECIMAL || to->scale != type->scale || to->precision < type->precision) {
+        if (kind != FZ_TYPE_DECIMAL || to->scale != type->scale ||
+            to->precision < type->precision) {
             return FZ_AVRO_OP_END;
         }
         return type->kind == FZ_AVRO_BYTES ? FZ_AVRO_OP_DECIMAL_BYTES : FZ_AVRO_OP_DECIMAL_FIXED;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Avro specification, "Complex Types" (field defaults); Iceberg specification, Appendix D (single-value JSON).
+// Avro specification, "Complex Types" (field defaults); Iceberg specification, Appendix D
+// (single-value JSON).
 #include "format/avro/default.h"
 
 #include "base/codec/text_codec.h"
@@ -234,8 +235,8 @@ static fz_code from_json(fz_arena *arena, const fz_type *type, const json_t *jso
     case FZ_TYPE_INT:
     case FZ_TYPE_LONG:
         out->as.integer = json_integer_value(json);
-        fits = json_is_integer(json) && (type->kind == FZ_TYPE_LONG ||
-                                         out->as.integer == (int32_t)out->as.integer);
+        fits = json_is_integer(json) &&
+               (type->kind == FZ_TYPE_LONG || out->as.integer == (int32_t)out->as.integer);
         break;
     case FZ_TYPE_FLOAT:
         out->as.real32 = (float)json_number_value(json);

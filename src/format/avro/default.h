@@ -12,7 +12,8 @@
  */
 bool fz_avro_default_format(fz_arena *arena, const fz_avro_type *source, const fz_type *type,
                             const json_t *value, fz_str *out);
-/** A column's write default from its JSON text; bytes in `arena`. INVALID when it does not fit the type. */
+/** A column's write default from its JSON text; bytes in `arena`. INVALID when it does not fit the
+ * type. */
 FZ_CHECKED fz_code fz_avro_default_parse(fz_arena *arena, const fz_type *type, fz_str text,
                                          fz_value *out, fz_err *err);
 

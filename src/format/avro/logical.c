@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Avro specification, "Logical Types": an invalid or unknown one is ignored; Connect's notes on decimals and maps.
+// Avro specification, "Logical Types": an invalid or unknown one is ignored; Connect's notes on
+// decimals and maps.
 #include "format/avro/logical.h"
 
 #include <math.h>
@@ -99,10 +100,9 @@ void fz_avro_logical_of_type(fz_arena *arena, const json_t *json, fz_avro_type *
         return;
     }
     for (size_t i = 0; i < FZ_COUNT(logicals); i++) {
-        bool fits = fz_str_equal(name, fz_str_from(logicals[i].name)) &&
-                    logicals[i].base == type->kind &&
-                    (type->kind != FZ_AVRO_FIXED || logicals[i].size < 0 ||
-                     logicals[i].size == type->size);
+        bool fits =
+            fz_str_equal(name, fz_str_from(logicals[i].name)) && logicals[i].base == type->kind &&
+            (type->kind != FZ_AVRO_FIXED || logicals[i].size < 0 || logicals[i].size == type->size);
         if (!fits) {
             continue;
         }

@@ -5,7 +5,8 @@
 
 #include "format/avro/schema.h"
 
-/** Set logical, precision and scale from the type's object, or ignored_logical where it does not fit. */
+/** Set logical, precision and scale from the type's object, or ignored_logical where it does not
+ * fit. */
 void fz_avro_logical_of_type(fz_arena *arena, const json_t *json, fz_avro_type *type);
 /** Mark a record that Kafka Connect uses for a map's entries. */
 void fz_avro_logical_of_record(const json_t *json, fz_avro_type *type);

@@ -6,7 +6,7 @@
 #include "format/avro/default.h"
 #include "format/avro/shape.h"
 
-#define MAX_OPS 400000
+#define MAX_OPS 100000
 #define MAX_VISITS 1000000
 
 typedef struct compiler {
@@ -44,12 +44,12 @@ static fz_code incompatible(compiler *c, const value *v) {
     fz_buf found = {0};
     fz_type_format(&v->target->type, &wanted);
     fz_type_format(&v->shape->type, &found);
-    fz_code code = fz_err_set_kind(c->err, FZ_UNSUPPORTED, "schema_incompatible",
-                                   "field \"%.300s\": %.150s cannot be written into column "
-                                   "\"%.*s\" of type %.150s",
-                                   c->path.size ? fz_buf_cstr(&c->path) : "value",
-                                   fz_buf_cstr(&found), FZ_STR_ARGS(v->target->name),
-                                   fz_buf_cstr(&wanted));
+    fz_code code =
+        fz_err_set_kind(c->err, FZ_UNSUPPORTED, "schema_incompatible",
+                        "field \"%.300s\": %.150s cannot be written into column "
+                        "\"%.*s\" of type %.150s",
+                        c->path.size ? fz_buf_cstr(&c->path) : "value", fz_buf_cstr(&found),
+                        FZ_STR_ARGS(v->target->name), fz_buf_cstr(&wanted));
     fz_buf_deinit(&wanted);
     fz_buf_deinit(&found);
     return code;
@@ -176,8 +176,8 @@ static fz_code compile_scalar(compiler *c, const value *v, uint32_t *least) {
     }
     if (type->logical == FZ_AVRO_LOGICAL_DECIMAL) {
         op->digits = (uint8_t)type->precision;
-        op->as.bound = type->precision > 18 ? INT64_MAX
-                                            : (int64_t)fz_decimal_power((int)type->precision);
+        op->as.bound =
+            type->precision > 18 ? INT64_MAX : (int64_t)fz_decimal_power((int)type->precision);
     }
     return FZ_OK;
 }
@@ -197,7 +197,8 @@ static fz_code compile_item(compiler *c, const fz_avro_type *type, const value *
     return code;
 }
 
-// An array of key-value records as a map: the entry's fields in the order in which they are written.
+// An array of key-value records as a map: the entry's fields in the order in which they are
+// written.
 static fz_code compile_entry(compiler *c, const value *v, uint32_t *least) {
     const fz_avro_type *entry = v->type->item;
     *least = 0;
@@ -371,7 +372,8 @@ static fz_code compile_fill(compiler *c, const fz_field *target, size_t column) 
     return FZ_OK;
 }
 
-// Ops of a record's fields in the order in which they are written, then of columns without a source.
+// Ops of a record's fields in the order in which they are written, then of columns without a
+// source.
 static fz_code compile_struct_fields(compiler *c, const fz_avro_type *record, const fz_type *shape,
                                      const fz_type *target, const bool *owned, uint32_t *least) {
     size_t columns = target ? target->field_count : 0;
@@ -439,10 +441,10 @@ static fz_code compile_value(compiler *c, value v, uint32_t *least) {
 static fz_code compile_root(compiler *c, const fz_avro_type *root, const fz_schema *shape,
                             const fz_schema *target, const bool *owned) {
     const fz_avro_type *record = root;
-    bool as_struct =
-        shape->root.field_count == 1 && (shape->root.fields[0].origin & FZ_AVRO_ORIGIN_UNION) != 0;
+    bool whole =
+        shape->root.field_count == 1 && (shape->root.fields[0].origin & FZ_AVRO_ORIGIN_ROOT) != 0;
     uint32_t least = 0;
-    if (root->kind == FZ_AVRO_UNION && root->branch_count == 1 && !as_struct &&
+    if (root->kind == FZ_AVRO_UNION && root->branch_count == 1 && !whole &&
         root->branches[0]->kind == FZ_AVRO_RECORD) {
         value v = {.form = FZ_AVRO_FORM_SINGLE};
         emit(c, FZ_AVRO_OP_GROUP, &v);

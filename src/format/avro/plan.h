@@ -57,14 +57,15 @@ typedef enum fz_avro_opcode {
 #define FZ_AVRO_NO_COLUMN UINT32_MAX
 #define FZ_AVRO_NULL_BRANCH UINT32_MAX
 
-/** How the value is wrapped in a union: 0 or 1 is the index of null, then the other one is the value. */
+/** How the value is wrapped in a union: 0 or 1 is the index of null, then the other one is the
+ * value. */
 enum { FZ_AVRO_FORM_PLAIN = 2, FZ_AVRO_FORM_SINGLE = 3 /* union of one: index 0 */ };
 
 typedef struct fz_avro_op {
     uint8_t code; // fz_avro_opcode
     uint8_t form;
-    bool null_ok;   // the column takes null
-    uint8_t digits; // DECIMAL: precision of the writer
+    bool null_ok;    // the column takes null
+    uint8_t digits;  // DECIMAL: precision of the writer
     uint32_t column; // index among the columns in force
     uint32_t end;    // op behind the value: where null goes on
     uint32_t size;   // FIXED bytes; ENUM symbols; UNION branches; ARRAY, MAP least bytes of an item
@@ -91,7 +92,8 @@ FZ_CHECKED fz_code fz_avro_plan_compile(fz_avro_plan *plan, const fz_avro_type *
                                         const fz_schema *shape, const fz_schema *target,
                                         const bool *owned, fz_err *err);
 void fz_avro_plan_deinit(fz_avro_plan *plan);
-/** The op that brings a scalar of `type` into a column of `to`, by way of the shape's type; END if there is none. */
+/** The op that brings a scalar of `type` into a column of `to`, by way of the shape's type; END if
+ * there is none. */
 fz_avro_opcode fz_avro_plan_scalar(const fz_avro_type *type, const fz_type *shape,
                                    const fz_type *to);
 

@@ -124,10 +124,11 @@ static fz_code parse_name(parser *p, fz_str name, fz_str space, const fz_avro_ty
         *out = new_type(p, kind);
         return FZ_OK;
     }
-    const fz_avro_type *found = (const fz_avro_type *)fz_map_find(&p->names,
-                                                                  full_name(p, name, space));
+    const fz_avro_type *found =
+        (const fz_avro_type *)fz_map_find(&p->names, full_name(p, name, space));
     if (!found) {
-        // As Java does: a name that the enclosing namespace does not have may be one without namespace.
+        // As Java does: a name that the enclosing namespace does not have may be one without
+        // namespace.
         found = (const fz_avro_type *)fz_map_find(&p->names, name);
     }
     if (!found) {
@@ -153,7 +154,8 @@ static fz_code parse_texts(parser *p, const json_t *json, const char *what, fz_s
     return FZ_OK;
 }
 
-// Name, namespace, doc and aliases of a named type; enters it among the names, so that it may refer to itself.
+// Name, namespace, doc and aliases of a named type; enters it among the names, so that it may refer
+// to itself.
 static fz_code begin_named(parser *p, const json_t *json, fz_str space, fz_avro_type *type) {
     const json_t *name = json_object_get(json, "name");
     if (!json_is_string(name) || json_string_length(name) == 0) {
@@ -318,7 +320,8 @@ static fz_code parse_union(parser *p, const json_t *json, fz_str space, const fz
     return code;
 }
 
-// {"type": {"type": "string"}}: the inner type counts; a logical type on the outer object is taken for it.
+// {"type": {"type": "string"}}: the inner type counts; a logical type on the outer object is taken
+// for it.
 static fz_code parse_wrapped(parser *p, const json_t *json, const json_t *inner, fz_str space,
                              const fz_avro_type **out) {
     FZ_TRY(parse_type(p, inner, space, out));
@@ -333,15 +336,14 @@ static fz_code parse_wrapped(parser *p, const json_t *json, const json_t *inner,
     return FZ_OK;
 }
 
-static fz_code parse_object(parser *p, const json_t *json, fz_str space,
-                            const fz_avro_type **out) {
+static fz_code parse_object(parser *p, const json_t *json, fz_str space, const fz_avro_type **out) {
     static const struct {
         const char *name;
         fz_avro_kind kind;
         fz_code (*parse)(parser *p, const json_t *json, fz_str space, fz_avro_type *type);
     } complex[] = {
-        {"record", FZ_AVRO_RECORD, parse_record}, {"error", FZ_AVRO_RECORD, parse_record},
-        {"enum", FZ_AVRO_ENUM, parse_enum},       {"fixed", FZ_AVRO_FIXED, parse_fixed},
+        {"record", FZ_AVRO_RECORD, parse_record},   {"error", FZ_AVRO_RECORD, parse_record},
+        {"enum", FZ_AVRO_ENUM, parse_enum},         {"fixed", FZ_AVRO_FIXED, parse_fixed},
         {"array", FZ_AVRO_ARRAY, parse_collection}, {"map", FZ_AVRO_MAP, parse_collection},
     };
     const json_t *inner = json_object_get(json, "type");
@@ -385,7 +387,8 @@ static fz_code parse_type(parser *p, const json_t *json, fz_str space, const fz_
 
 // --- documents ---
 
-// Registries return a bare name such as long as `"long"`; some clients hand it over without the quotes.
+// Registries return a bare name such as long as `"long"`; some clients hand it over without the
+// quotes.
 static fz_code parse_document(parser *p, fz_str text, const fz_avro_type **out) {
     fz_avro_kind kind;
     if (find_primitive(fz_str_trim(text), &kind)) {
@@ -424,7 +427,8 @@ static fz_code parse_reference(parser *p, const fz_avro_reference *references, s
     return FZ_OK;
 }
 
-static fz_code parse_all(parser *p, fz_str text, const fz_avro_reference *references, size_t count) {
+static fz_code parse_all(parser *p, fz_str text, const fz_avro_reference *references,
+                         size_t count) {
     size_t size = text.size;
     for (size_t i = 0; i < count && size <= p->limits.text_size; i++) {
         size = references[i].text.size > p->limits.text_size ? SIZE_MAX

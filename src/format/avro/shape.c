@@ -21,7 +21,7 @@ typedef struct shaper {
     fz_arena *arena; // of the shape
     const fz_mapping_options *options;
     fz_buf *warnings;
-    fz_buf path; // for messages
+    fz_buf path;                        // for messages
     FZ_VEC(const fz_avro_type *) above; // records that are being walked
     size_t column_count;
     size_t visits;
@@ -112,8 +112,7 @@ static place child_place(shaper *s, const place *parent, fz_str step, const fz_s
     if (count == 0) {
         return out;
     }
-    fz_str *older =
-        FZ_ARENA_ARRAY(s->arena, fz_str, count < MAX_ALIASES ? count : MAX_ALIASES);
+    fz_str *older = FZ_ARENA_ARRAY(s->arena, fz_str, count < MAX_ALIASES ? count : MAX_ALIASES);
     for (size_t p = 0; p <= parent->alias_count; p++) {
         fz_str base = p == 0 ? parent->identity : parent->aliases[p - 1];
         for (size_t a = 0; a <= alias_count; a++) {
@@ -142,8 +141,8 @@ static fz_code refuse_case_twins(shaper *s, const fz_field *fields, size_t count
         for (size_t c = 0; c < fields[i].name.size; c++) {
             fz_buf_append_byte(&key, (uint8_t)lower(fields[i].name.data[c]));
         }
-        const fz_field *twin = (const fz_field *)fz_map_put(&seen, fz_buf_view(&key),
-                                                            (void *)(uintptr_t)&fields[i]);
+        const fz_field *twin =
+            (const fz_field *)fz_map_put(&seen, fz_buf_view(&key), (void *)(uintptr_t)&fields[i]);
         if (twin && (!s->options->names_any_case || fz_str_equal(twin->name, fields[i].name))) {
             code = refuse(s, "unsupported_type", "names \"%.*s\" and \"%.*s\" differ only in case",
                           FZ_STR_ARGS(twin->name), FZ_STR_ARGS(fields[i].name));
@@ -208,9 +207,8 @@ static fz_code shape_record(shaper *s, const fz_avro_type *record, const place *
                           "record \"%.*s\" contains itself; types.recursive: json keeps it as text",
                           FZ_STR_ARGS(record->full_name));
         }
-        *out = (column){.type = {.kind = FZ_TYPE_STRING},
-                        .present = true,
-                        .flags = FZ_AVRO_ORIGIN_JSON};
+        *out = (column){
+            .type = {.kind = FZ_TYPE_STRING}, .present = true, .flags = FZ_AVRO_ORIGIN_JSON};
         return FZ_OK;
     }
     fz_vec_push(&s->above, record);
@@ -461,7 +459,8 @@ static fz_code shape_type(shaper *s, const fz_avro_type *type, const place *at, 
         return refuse(s, "depth_limit", "columns nested deeper than %d", MAX_COLUMN_DEPTH);
     }
     if (++s->visits > MAX_VISITS || s->arena->used > MAX_SHAPE_BYTES) {
-        return refuse(s, "unsupported_type", "the schema spells out to more than %d types or %zu bytes of names",
+        return refuse(s, "unsupported_type",
+                      "the schema spells out to more than %d types or %zu bytes of names",
                       MAX_VISITS, MAX_SHAPE_BYTES);
     }
     // A union is no level of its own, but where it becomes a struct its branches are below it.
@@ -507,6 +506,7 @@ static fz_code shape_root(shaper *s, const fz_avro_type *root, fz_type *out) {
         return refuse(s, "unsupported_type", "%s has no column type",
                       fz_avro_kind_name(root->kind));
     }
+    made.flags |= FZ_AVRO_ORIGIN_ROOT;
     fill_field(&fields[0], &at, FZ_STR("value"), &made, 0);
     *out = (fz_type){.kind = FZ_TYPE_STRUCT, .fields = fields, .field_count = 1};
     return FZ_OK;
