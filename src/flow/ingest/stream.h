@@ -103,6 +103,8 @@ typedef struct fz_stream {
     fz_registry *registry; // NULL: none configured
     fz_writer_schemas *schemas;
     fz_writer_schemas *key_schemas; // NULL: no key columns
+    fz_commit_options commit_options;
+    _Atomic bool stop; // waits inside commits end
     fz_mutex mutex; // guards all below
     fz_cond cond;
     fz_stream_state state;
@@ -147,6 +149,9 @@ void fz_stream_free(fz_stream *stream);
  */
 FZ_CHECKED fz_code fz_stream_open(fz_stream *stream, fz_err *err);
 
+/** Registry and writer schemas of the entry, once; fz_stream_open does it too. */
+FZ_CHECKED fz_code fz_stream_make_schemas(fz_stream *stream, fz_err *err);
+
 /** Set state and error; logged when it changes. err NULL: none. Takes the mutex. */
 void fz_stream_set_state(fz_stream *stream, fz_stream_state state, const fz_err *err);
 /** Suspend because of a record. Takes the mutex. */
@@ -168,9 +173,6 @@ FZ_CHECKED fz_code fz_stream_bind(fz_stream *stream, fz_writer_schema_entry *sch
 
 /** Run the commit of a collected cut (stage COMMITTING); on the pool. */
 void fz_stream_commit(fz_stream *stream);
-
-/** New log: commit op=generation (R15), then positions start at the log's start. */
-FZ_CHECKED fz_code fz_stream_new_generation(fz_stream *stream, fz_err *err);
 
 void fz_stream_cut_reset(fz_stream_cut *cut);
 
