@@ -294,7 +294,7 @@ static void clear_bits(uint8_t *bits, int64_t from, int64_t to) {
     }
 }
 
-static void column_truncate(fz_column *column, int64_t rows) {
+void fz_column_truncate(fz_column *column, int64_t rows) {
     fz_type_kind kind = column->field->type.kind;
     if (rows < column->length) {
         if (column->validity) {
@@ -313,20 +313,20 @@ static void column_truncate(fz_column *column, int64_t rows) {
         column->data_size = column->offsets ? column->offsets[column->length] : 0;
     } else if (kind == FZ_TYPE_STRUCT) {
         for (size_t i = 0; i < column->child_count; i++) {
-            column_truncate(&column->children[i], rows);
+            fz_column_truncate(&column->children[i], rows);
         }
     } else if (kind == FZ_TYPE_LIST || kind == FZ_TYPE_MAP) {
         // Items of a record that failed before its list was closed go too.
         int64_t items = column->offsets ? column->offsets[column->length] : 0;
         for (size_t i = 0; i < column->child_count; i++) {
-            column_truncate(&column->children[i], items);
+            fz_column_truncate(&column->children[i], items);
         }
     }
 }
 
 void fz_batch_truncate(fz_batch *batch, int64_t rows) {
     for (size_t i = 0; i < batch->column_count; i++) {
-        column_truncate(&batch->columns[i], rows);
+        fz_column_truncate(&batch->columns[i], rows);
     }
     batch->rows = rows < batch->rows ? rows : batch->rows;
 }

@@ -12,11 +12,10 @@ typedef struct fz_column fz_column;
  * One column. `length` counts values, nulls included.
  *
  * validity  bitmap, least significant bit first, 1 = a value is there; NULL for required fields
- * values    BOOLEAN a bitmap; INT, DATE int32; LONG, TIME, TIMESTAMP* int64; FLOAT float; DOUBLE double;
- *           DECIMAL 16-byte little-endian unscaled; UUID, FIXED inline bytes of `width`
- * offsets   [length + 1] STRING, BINARY into data; LIST, MAP into the children
- * children  STRUCT one a field, each of the same length as this one (placeholders under a null);
- *           LIST element; MAP key, value
+ * values    BOOLEAN a bitmap; INT, DATE int32; LONG, TIME, TIMESTAMP* int64; FLOAT float; DOUBLE
+ * double; DECIMAL 16-byte little-endian unscaled; UUID, FIXED inline bytes of `width` offsets
+ * [length + 1] STRING, BINARY into data; LIST, MAP into the children children  STRUCT one a field,
+ * each of the same length as this one (placeholders under a null); LIST element; MAP key, value
  */
 struct fz_column {
     const fz_field *field; // of the batch's schema
@@ -52,7 +51,10 @@ void fz_batch_free(fz_batch *batch);
 void fz_batch_reset(fz_batch *batch);
 /** Cut every column back to `rows` (a record failed half-way, or the tail is not wanted). */
 void fz_batch_truncate(fz_batch *batch, int64_t rows);
-/** Append the rows `index[0..count)` of `from`, a batch of the same schema. LIMIT: `batch` is as before. */
+/** One column of it, with all that is below (to fill it anew). */
+void fz_column_truncate(fz_column *column, int64_t rows);
+/** Append the rows `index[0..count)` of `from`, a batch of the same schema. LIMIT: `batch` is as
+ * before. */
 FZ_CHECKED fz_code fz_batch_take(fz_batch *batch, const fz_batch *from, const uint32_t *index,
                                  size_t count, fz_err *err);
 /** Bytes that all columns hold in use (not capacity). */
@@ -60,7 +62,8 @@ int64_t fz_batch_size(const fz_batch *batch);
 /** Column by field id at any depth, NULL if absent. */
 fz_column *fz_batch_find(fz_batch *batch, int32_t field_id);
 
-// Appending; a decoder calls these per value. FZ_LIMIT when the budget or 2^31 bytes of one column are used up.
+// Appending; a decoder calls these per value. FZ_LIMIT when the budget or 2^31 bytes of one column
+// are used up.
 
 /** Room for `more` values; the slow half of the calls below. Children of a struct are grown too. */
 FZ_CHECKED fz_code fz_column_grow(fz_column *column, int64_t more, fz_err *err);
@@ -70,14 +73,16 @@ FZ_CHECKED fz_code fz_column_grow_data(fz_column *column, int64_t more, fz_err *
 static inline fz_code fz_column_room(fz_column *column, fz_err *err) {
     return FZ_LIKELY(column->length < column->capacity) ? FZ_OK : fz_column_grow(column, 1, err);
 }
-/** The next value is there: set its bit and count it. Values, offsets or children must have been written. */
+/** The next value is there: set its bit and count it. Values, offsets or children must have been
+ * written. */
 static inline void fz_column_push_valid(fz_column *column) {
     if (column->validity) {
         column->validity[column->length >> 3] |= (uint8_t)(1u << (column->length & 7));
     }
     column->length++;
 }
-/** Append null (a zero placeholder for a required field): STRUCT children too, LIST and MAP empty. */
+/** Append null (a zero placeholder for a required field): STRUCT children too, LIST and MAP empty.
+ */
 FZ_CHECKED fz_code fz_column_append_null(fz_column *column, fz_err *err);
 /** Append `count` nulls. */
 FZ_CHECKED fz_code fz_column_append_nulls(fz_column *column, int64_t count, fz_err *err);
@@ -110,15 +115,16 @@ static inline fz_code fz_column_append_bool(fz_column *column, bool value, fz_er
     FZ_TRY(fz_column_room(column, err));
     uint8_t *bits = (uint8_t *)column->values;
     uint8_t bit = (uint8_t)(1u << (column->length & 7));
-    bits[column->length >> 3] = (uint8_t)(value ? bits[column->length >> 3] | bit
-                                                : bits[column->length >> 3] & ~bit);
+    bits[column->length >> 3] =
+        (uint8_t)(value ? bits[column->length >> 3] | bit : bits[column->length >> 3] & ~bit);
     fz_column_push_valid(column);
     return FZ_OK;
 }
 /** Fixed-width bytes: DECIMAL (16, little-endian), UUID, FIXED. */
 static inline fz_code fz_column_append_fixed(fz_column *column, const void *value, fz_err *err) {
     FZ_TRY(fz_column_room(column, err));
-    memcpy((uint8_t *)column->values + column->length * column->width, value, (size_t)column->width);
+    memcpy((uint8_t *)column->values + column->length * column->width, value,
+           (size_t)column->width);
     fz_column_push_valid(column);
     return FZ_OK;
 }

@@ -22,7 +22,7 @@ typedef struct fz_column_metrics {
 typedef struct fz_file_metrics {
     fz_arena arena;
     int64_t row_count;
-    int64_t file_size; // bytes
+    int64_t file_size;      // bytes
     int64_t *split_offsets; // start of each row group, ascending
     size_t split_count;
     fz_column_metrics *columns; // leaf columns in schema order

@@ -44,8 +44,9 @@ typedef struct fz_type {
 /**
  * A column, a struct's field, a list's element, a map's key or value.
  *
- * In a table's schema `id` is the field id. In a *shape* (the columns that a writer's schema asks for, made by a
- * decoder) `id` is 0 until evolution has bound it to a column, and identity, aliases and origin are set.
+ * In a table's schema `id` is the field id. In a *shape* (the columns that a writer's schema asks
+ * for, made by a decoder) `id` is 0 until evolution has bound it to a column, and identity, aliases
+ * and origin are set.
  */
 struct fz_field {
     int32_t id;
@@ -56,12 +57,13 @@ struct fz_field {
     fz_str write_default;
     fz_type type;
     // shapes only
-    fz_str identity;       // what makes it the same source field in another version: Avro full path of names,
-                           // Protobuf path of field numbers, JSON path; unique in the shape
+    fz_str identity; // what makes it the same source field in another version: Avro full path of
+                     // names, Protobuf path of field numbers, JSON path; unique in the shape
     const fz_str *aliases; // older identities (Avro aliases)
     size_t alias_count;
-    int32_t origin; // the decoder's own: index of the source field or union branch
-    bool has_default; // the writer's schema gives the field a default (initial_default holds it if it fits)
+    int32_t origin;   // the decoder's own: index of the source field or union branch
+    bool has_default; // the writer's schema gives the field a default (initial_default holds it if
+                      // it fits)
 };
 
 /** A table's schema or a shape. Immutable once built; owns everything below it. */
@@ -83,7 +85,8 @@ void fz_schema_unref(fz_schema *schema);
 /** Deep copy of a type, names and docs included, into `arena`. */
 fz_type fz_type_copy(fz_arena *arena, const fz_type *type);
 void fz_field_copy(fz_arena *arena, const fz_field *from, fz_field *to);
-/** Give ids to fields whose id is 0: all of a level, then their children, as Iceberg's fresh ids; *last is the last id used. */
+/** Give ids to fields whose id is 0: all of a level, then their children, as Iceberg's fresh ids;
+ * *last is the last id used. */
 void fz_type_assign_ids(fz_type *type, int32_t *last);
 /** Recompute highest_id. */
 void fz_schema_finish(fz_schema *schema);
@@ -91,11 +94,13 @@ void fz_schema_finish(fz_schema *schema);
 static inline bool fz_type_is_nested(const fz_type *type) {
     return type->kind >= FZ_TYPE_STRUCT;
 }
-/** Same kind and parameters and, for nested types, the same children by id, name, requiredness and type. */
+/** Same kind and parameters and, for nested types, the same children by id, name, requiredness and
+ * type. */
 bool fz_type_equal(const fz_type *a, const fz_type *b);
 /** Word of a kind, "timestamptz_ns"; static. */
 const char *fz_type_kind_name(fz_type_kind kind);
-/** A primitive type by its Iceberg spelling ("decimal(9,2)", "fixed[16]", "fixed(16)"); false if it is none. */
+/** A primitive type by its Iceberg spelling ("decimal(9,2)", "fixed[16]", "fixed(16)"); false if it
+ * is none. */
 bool fz_type_parse(fz_str text, fz_type *out);
 /** `decimal(9, 2)`, `list<int>`, `struct<a: int not null>`: for messages and DDL. */
 void fz_type_format(const fz_type *type, fz_buf *out);
@@ -110,7 +115,8 @@ const fz_field *fz_schema_find_path(const fz_schema *schema, fz_str path);
 
 /** Schema as Iceberg JSON (Appendix C), a new reference. */
 json_t *fz_schema_to_json(const fz_schema *schema);
-/** From Iceberg JSON; CORRUPT naming the path, UNSUPPORTED for unknown types, LIMIT over 10,000 fields or depth 100. */
+/** From Iceberg JSON; CORRUPT naming the path, UNSUPPORTED for unknown types, LIMIT over 10,000
+ * fields or depth 100. */
 FZ_CHECKED fz_code fz_schema_from_json(const json_t *json, fz_schema **out, fz_err *err);
 /** A type's JSON: a string for primitives, an object else. */
 json_t *fz_type_to_json(const fz_type *type);
