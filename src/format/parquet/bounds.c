@@ -112,19 +112,17 @@ static void merge_bytes(fz_parquet_bounds *bounds, const fz_parquet_bounds_type 
                         const fz_parquet_range *range) {
     fz_parquet_range *own = &bounds->range;
     if (!own->no_lower && !range->no_lower) {
-        if (!own->has ||
-            fz_parquet_bounds_compare(type, range->min_bytes, own->min_bytes) < 0) {
+        if (!own->has || fz_parquet_bounds_compare(type, range->min_bytes, own->min_bytes) < 0) {
             own->min_exact = range->min_exact;
-            own->no_lower = !keep(type, range->min_bytes, false, &bounds->min_buf,
-                                  &own->min_bytes, &own->min_exact);
+            own->no_lower = !keep(type, range->min_bytes, false, &bounds->min_buf, &own->min_bytes,
+                                  &own->min_exact);
         }
     }
     if (!own->no_upper && !range->no_upper) {
-        if (!own->has ||
-            fz_parquet_bounds_compare(type, range->max_bytes, own->max_bytes) > 0) {
+        if (!own->has || fz_parquet_bounds_compare(type, range->max_bytes, own->max_bytes) > 0) {
             own->max_exact = range->max_exact;
-            own->no_upper = !keep(type, range->max_bytes, true, &bounds->max_buf,
-                                  &own->max_bytes, &own->max_exact);
+            own->no_upper = !keep(type, range->max_bytes, true, &bounds->max_buf, &own->max_bytes,
+                                  &own->max_exact);
         }
     }
     own->no_lower |= range->no_lower;

@@ -13,11 +13,11 @@
 /** Buffers that live from call to call, shared by the leaves (and writers) of a thread. */
 struct fz_parquet_workspace {
     fz_compressor compressor;
-    fz_buf body;     // a page before compression
-    fz_buf packed;   // and behind
-    fz_buf header;   // a page's
-    fz_buf values;   // values brought together from rows here and there
-    fz_buf index;    // rows of values that are there
+    fz_buf body;   // a page before compression
+    fz_buf packed; // and behind
+    fz_buf header; // a page's
+    fz_buf values; // values brought together from rows here and there
+    fz_buf index;  // rows of values that are there
 };
 
 /** A finished page: header and compressed body. */
@@ -73,7 +73,6 @@ typedef struct fz_parquet_leaf {
     int64_t group_size; // bytes of finished pages as written
     int64_t index_memory;
     int64_t next_check; // group_values at which the dictionary is looked at again
-    int64_t plain_bytes; // what PLAIN would have taken for the values of the dictionary's pages
     fz_parquet_bounds group_bounds;
     FZ_VEC(uint64_t) hashes; // for the bloom filter
     int skip_groups;         // row groups that do not try a dictionary
@@ -99,9 +98,6 @@ FZ_CHECKED fz_code fz_parquet_leaf_append(fz_parquet_leaf *leaf, const fz_column
                                           fz_err *err);
 /** End the page. Nothing without rows. */
 FZ_CHECKED fz_code fz_parquet_leaf_finish_page(fz_parquet_leaf *leaf, fz_err *err);
-/** Header and body of the dictionary page into work->header and work->packed; *raw_size its size before compression. */
-FZ_CHECKED fz_code fz_parquet_leaf_dictionary_page(fz_parquet_leaf *leaf, size_t *raw_size,
-                                                   fz_err *err);
 /** Forget the row group (after it was written); the file's statistics take it over. */
 void fz_parquet_leaf_end_group(fz_parquet_leaf *leaf, int64_t size);
 /** Bytes held, capacities counted. */
