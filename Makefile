@@ -1,5 +1,5 @@
 # A thin front of CMake presets; `make help` lists the targets.
-.PHONY: all deps deps-test check check-layers check-format format test test-release test-asan test-tsan cases e2e fuzz bench \
+.PHONY: all deps deps-test check check-layers check-format format test test-release test-asan test-tsan cases e2e test-long fuzz bench \
 	tidy demo install clean help
 CCACHE := $(shell command -v ccache 2>/dev/null)
 CONFIGURE := cmake $(if $(CCACHE),-D CMAKE_C_COMPILER_LAUNCHER=ccache -D CMAKE_CXX_COMPILER_LAUNCHER=ccache) --preset
@@ -54,6 +54,11 @@ cases: all ## records of foreign serializers through the program
 
 e2e: all ## a real Kafka, kills, and independent readers
 	@tests/e2e/run
+
+test-long: test ## besides: a million rows against the real registry, five minutes a fuzz target
+	@SVC=build/svc tests/services/svc.sh fetch-registry
+	@E2E_ROWS=1000000 E2E_REGISTRY=apicurio tests/e2e/run tests/e2e/exactly_once.py
+	@FUZZ_SECONDS=300 $(MAKE) --no-print-directory fuzz
 
 fuzz: build/fuzz/CMakeCache.txt ## each fuzz target for FUZZ_SECONDS (20)
 	@cmake --build --preset fuzz

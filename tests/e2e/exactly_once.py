@@ -9,7 +9,6 @@ import os, random, signal, sys, time
 
 import harness
 from harness import DIR, ROWS, SEED, Frazil, Kafka, Tally, coordinates, generate, judge, kill, order, order_rows, produce, prune
-from registry import Registry
 
 PARTITIONS, KILLS = 4, 5
 CONFIG = """
@@ -78,7 +77,7 @@ def polite(tally, kafka, frazil, schema_id, start, rows):
 def main():
     print("rows %d, seed %d, %s" % (ROWS, SEED, harness.FRAZIL), flush=True)
     tally = Tally()
-    with Kafka() as kafka, Registry() as registry:
+    with Kafka() as kafka, harness.schema_registry() as registry:
         kafka.create("orders", PARTITIONS)
         schema_id = registry.register("orders-value", harness.ORDERS)
         frazil = Frazil(os.path.join(DIR, "exactly_once"), CONFIG % (kafka.bootstrap, registry.url))

@@ -4,10 +4,10 @@
 The scripts are plain Python without a test framework; each closes with `N passed, N failed`. They see the program from
 outside only: a configuration file, exit codes, standard output, and the table through PyIceberg.
 
-E2E_ROWS (100000), E2E_SEED (the clock), E2E_PORT_BASE (27000), E2E_DIR (build/e2e), FRAZIL (build/frazil), SVC (build/svc) are read from
-the environment.
+From the environment: E2E_ROWS (100000), E2E_SEED (the clock), E2E_PORT_BASE (27000), E2E_DIR (build/e2e), E2E_REGISTRY (double, or apicurio for
+the real server), FRAZIL (build/frazil), SVC (build/svc).
 """
-import json, os, shutil, signal, subprocess, sys, time
+import json, os, shutil, signal, subprocess, sys, time, urllib.request
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "tests", "fake"))
@@ -45,31 +45,42 @@ class Tally:
         return 1 if self.failed or not self.passed else 0
 
 
-class Kafka:
-    """A broker of tests/services with an empty log; `with Kafka() as k`."""
+class Service:
+    """A service of tests/services; `with Service("kafka") as k`. `address` is what its clients are told."""
 
-    def __init__(self):
+    def __init__(self, name):
+        self.name, self.address = name, None
         self.script = os.path.join(ROOT, "tests", "services", "svc.sh")
-        svc = os.path.abspath(os.environ.get("SVC", os.path.join(BUILD, "svc")))
-        self.env = dict(os.environ, SVC=svc, PORT_BASE=os.environ.get("E2E_PORT_BASE", "27000"))
-        self.svc, self.bootstrap = svc, None
+        self.svc = os.path.abspath(os.environ.get("SVC", os.path.join(BUILD, "svc")))
+        self.env = dict(os.environ, SVC=self.svc, PORT_BASE=os.environ.get("E2E_PORT_BASE", "27000"))
 
     def start(self):
-        self.bootstrap = subprocess.run([self.script, "kafka"], env=self.env, check=True, text=True,
-                                        stdout=subprocess.PIPE).stdout.split()[-1]
+        p = subprocess.run([self.script, self.name], env=self.env, check=True, text=True, stdout=subprocess.PIPE)
+        self.address = p.stdout.split()[-1]
 
     def stop(self):
-        if os.path.exists(os.path.join(self.svc, "kafka.pid")):
-            subprocess.run([self.script, "down", "kafka"], env=self.env, check=False)
+        if os.path.exists(os.path.join(self.svc, self.name + ".pid")):
+            subprocess.run([self.script, "down", self.name], env=self.env, check=False)
 
     def __enter__(self):
         self.stop()
-        shutil.rmtree(os.path.join(self.svc, "kafka"), ignore_errors=True)
+        shutil.rmtree(os.path.join(self.svc, self.name), ignore_errors=True)
         self.start()
         return self
 
     def __exit__(self, *_):
         self.stop()
+
+
+class Kafka(Service):
+    """A broker with an empty log."""
+
+    def __init__(self):
+        super().__init__("kafka")
+
+    @property
+    def bootstrap(self):
+        return self.address
 
     def create(self, topic, partitions, **config):
         from confluent_kafka.admin import AdminClient, NewTopic
@@ -86,6 +97,30 @@ class Kafka:
         out = {p: c.get_watermark_offsets(TopicPartition(topic, p), timeout=20)[1] for p in range(partitions)}
         c.close()
         return out
+
+
+class Apicurio(Service):
+    """The real registry, with the part of the double's interface that needs no faults."""
+
+    def __init__(self):
+        super().__init__("registry")
+
+    @property
+    def url(self):
+        return self.address
+
+    def register(self, subject, schema, schema_type="AVRO", references=()):
+        body = json.dumps({"schema": json.dumps(schema), "schemaType": schema_type, "references": list(references)}).encode()
+        request = urllib.request.Request("%s/subjects/%s/versions" % (self.url, subject), body,
+                                         {"Content-Type": "application/vnd.schemaregistry.v1+json"})
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            return json.load(answer)["id"]
+
+
+def schema_registry():
+    """the registry double, or what E2E_REGISTRY says"""
+    import registry
+    return Apicurio() if os.environ.get("E2E_REGISTRY") == "apicurio" else registry.Registry()
 
 
 def generate(kafka, topic, rows, start, schema_id, partitions=4, workload="w1"):
