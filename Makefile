@@ -33,13 +33,11 @@ check-format:
 format: ## rewrite all sources in the project's format
 	@tools/check-format --fix
 
-# In this order, what fails fast first; make -k goes on after a failure.
+# What fails fast comes first; one failure does not hide the others.
 test: deps-test ## all that a change must pass, in some 20 minutes
-	@$(MAKE) --no-print-directory check
-	@$(MAKE) --no-print-directory test-asan
-	@$(MAKE) --no-print-directory test-tsan
-	@$(MAKE) --no-print-directory cases
-	@$(MAKE) --no-print-directory e2e
+	@failed=; for step in check test-asan test-tsan cases e2e; do \
+		echo "== make $$step"; $(MAKE) --no-print-directory $$step || failed="$$failed $$step"; \
+	done; [ -z "$$failed" ] || { echo "failed:$$failed" >&2; exit 1; }
 
 test-asan: build/asan/CMakeCache.txt ## unit tests and fuzz corpora under AddressSanitizer and UndefinedBehaviorSanitizer
 	@cmake --build --preset asan
