@@ -320,8 +320,9 @@ typedef enum fz_config_on_error {
 } fz_config_on_error;
 
 typedef struct fz_config_dead_letter {
-    fz_str table; // may hold {table} and a dot (`db.table`); empty: none (written `off`)
-    fz_str topic; // empty: none
+    fz_str table;  // may hold {table}, {topic} and a dot (`db.table`); "off": none
+    bool to_table; // table is not "off"
+    fz_str topic;  // empty: none
 } fz_config_dead_letter;
 
 typedef enum fz_config_on_log_change {
@@ -393,7 +394,7 @@ typedef struct fz_config_manifests {
 } fz_config_manifests;
 
 typedef struct fz_config_row_ttl {
-    bool enabled;
+    bool enabled;  // max_age is not off
     fz_str column; // dotted path
     int64_t max_age_ms;
 } fz_config_row_ttl;
