@@ -22,6 +22,7 @@ typedef struct fz_evolve_input {
     fz_evolve_side side;
     fz_config_evolution policy;
     bool may_change; // false: an id that is not registered under the entry's subjects (decodes, never evolves)
+    bool older;      // not the newest of its subject: what it lacks was added later and is no drop
     int format_version; // of the table: defaults and date -> timestamp need 3
 } fz_evolve_input;
 
@@ -52,6 +53,8 @@ void fz_evolve_result_deinit(fz_evolve_result *result);
  */
 FZ_CHECKED fz_code fz_ingest_evolve(const fz_evolve_input *input, fz_evolve_result *out, fz_err *err);
 
+/** A new column from a field of a shape: ids 0, no identity; defaults only where the version has them. */
+void fz_evolve_column(fz_arena *arena, const fz_field *shape, int format_version, fz_field *out);
 /** Is a value of type `from` written into a column of type `to` without loss of range (types.md, narrower writers too)? */
 bool fz_evolve_fits(const fz_type *from, const fz_type *to);
 

@@ -411,6 +411,7 @@ fz_code fz_stream_open(fz_stream *stream, fz_err *err) {
     if (code == FZ_OK) {
         fz_mutex_lock(&stream->mutex);
         stream->opened = true;
+        stream->halt = false;
         stream->epoch++;
         fz_stream_cut_reset(&stream->cut);
         stream->cut_failed = false;

@@ -220,6 +220,7 @@ void fz_stream_set_state(fz_stream *stream, fz_stream_state state, const fz_err 
 }
 
 void fz_stream_suspend(fz_stream *stream, const fz_err *err, int32_t partition, int64_t offset) {
+    stream->halt = true;
     fz_stream_set_state(stream, FZ_STREAM_SUSPENDED, err);
     fz_mutex_lock(&stream->mutex);
     stream->err_partition = partition;

@@ -53,8 +53,10 @@ typedef struct fz_stream_part {
     fz_reader *reader; // NULL: not read by this process now
     int lane;          // -1: none
     // lane
-    int64_t start;    // where what is collected begins
-    int64_t next;     // position
+    fz_fetch fetch;  // records taken from the reader, those from `at` on not yet looked at
+    size_t at;
+    int64_t start; // where what is collected begins
+    int64_t next;  // position
     int64_t last_row; // offset of the last row since `start`, -1: none
     fz_commit_fingerprint fingerprint;
     bool done;
@@ -105,6 +107,7 @@ typedef struct fz_stream {
     fz_writer_schemas *key_schemas; // NULL: no key columns
     fz_commit_options commit_options;
     _Atomic bool stop; // waits inside commits end
+    _Atomic bool halt; // suspended: lanes read no further
     fz_mutex mutex; // guards all below
     fz_cond cond;
     fz_stream_state state;

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// The commit of what the lanes of a stream gave for a cut.
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "flow/ingest/stream.h"
+
+/** Table properties that go with the commit: the link, when it changed. New reference or NULL. */
+static json_t *changed_properties(const fz_layout *committed, const fz_layout *layout) {
+    if (json_equal(committed->link, layout->link)) {
+        return NULL;
+    }
+    char *link = json_dumps(layout->link, JSON_COMPACT);
+    json_t *properties = json_object();
+    fz_json_set_str(properties, FZ_EVOLVE_LINK_PROPERTY, fz_str_from(link));
+    free(link);
+    return properties;
+}
+
+/** The table is as `metadata` says and our rows are in it. */
+static void take_done(fz_stream *stream, const fz_layout *sent, fz_commit_outcome *outcome) {
+    fz_layout *committed = NULL;
+    fz_err err;
+    fz_code code = fz_layout_load(stream->entry, outcome->metadata, &committed, &err);
+    fz_mutex_lock(&stream->mutex);
+    if (code == FZ_OK) {
+        committed->number = sent->number;
+        fz_layout_unref(stream->committed);
+        stream->committed = committed;
+    }
+    fz_iceberg_metadata_unref(stream->metadata);
+    stream->metadata = fz_iceberg_metadata_ref(outcome->metadata);
+    for (size_t i = 0; i < stream->cut.moves.count; i++) {
+        const fz_commit_move *move = &stream->cut.moves.data[i];
+        stream->parts[move->partition].committed = move->end;
+    }
+    fz_stream_counts_add(&stream->run, &stream->cut.counts);
+    stream->snapshot_id = outcome->snapshot_id;
+    stream->commits++;
+    stream->conflicts += outcome->conflicts;
+    stream->last_commit_ms = fz_clock_wall_ms(stream->host->clock);
+    fz_mutex_unlock(&stream->mutex);
+}
+
+/** Tell the group's coordinator, for lag monitors only (R30); after the commit, never before. */
+static void commit_group_offsets(fz_stream *stream) {
+    if (stream->host->once || stream->cut.moves.count == 0) {
+        return;
+    }
+    size_t count = stream->cut.moves.count;
+    fz_assignment *items = (fz_assignment *)fz_calloc(count, sizeof *items);
+    for (size_t i = 0; i < count; i++) {
+        items[i] = (fz_assignment){fz_str_from(stream->topic), stream->cut.moves.data[i].partition,
+                                   stream->cut.moves.data[i].end, NULL};
+    }
+    fz_source_commit(stream->host->source, items, count, fz_str_from(stream->uuid));
+    fz_free(items);
+}
+
+static void log_done(const fz_stream *stream, const fz_commit_outcome *outcome, int64_t started_us) {
+    int64_t took_ms = (fz_clock_mono_us(stream->host->clock) - started_us) / 1000;
+    FZ_LOG(stream->host->log, FZ_LOG_INFO, "commit", FZ_KV_TEXT("table", stream->full_name),
+           FZ_KV_TEXT("topic", stream->topic), FZ_KV_INT("snapshot_id", outcome->snapshot_id),
+           FZ_KV_INT("rows", stream->cut.counts.rows),
+           FZ_KV_INT("files", fz_iceberg_append_count(stream->cut.files)),
+           FZ_KV_INT("size_bytes", stream->cut.bytes), FZ_KV_INT("attempts", outcome->attempts),
+           FZ_KV_INT("took_ms", took_ms));
+}
+
+static void finish(fz_stream *stream, bool rewind) {
+    fz_mutex_lock(&stream->mutex);
+    fz_stream_cut_reset(&stream->cut);
+    stream->stage = FZ_CUT_NONE;
+    stream->needs_rewind = stream->needs_rewind || rewind;
+    fz_cond_broadcast(&stream->cond);
+    fz_mutex_unlock(&stream->mutex);
+}
+
+void fz_stream_commit(fz_stream *stream) {
+    fz_mutex_lock(&stream->mutex);
+    fz_layout *layout = fz_layout_ref(stream->layout);
+    fz_layout *committed = fz_layout_ref(stream->committed);
+    int32_t schema_id = fz_iceberg_metadata_schema_id(stream->metadata);
+    fz_mutex_unlock(&stream->mutex);
+    json_t *properties = changed_properties(committed, layout);
+    bool schema_changed = !fz_type_equal(&layout->schema->root, &committed->schema->root);
+    fz_commit_batch batch = {
+        .op = fz_iceberg_append_count(stream->cut.files) > 0 ? "append" : "offsets",
+        .uuid = fz_str_from(stream->uuid),
+        .source = fz_str_from(stream->topic),
+        .route = fz_str_from(stream->route),
+        .moves = stream->cut.moves.data,
+        .move_count = stream->cut.moves.count,
+        .files = stream->cut.files,
+        .commit = fz_str_from(stream->cut.commit),
+        .oldest_file_ms = stream->cut.oldest_file_ms,
+        .rows = stream->cut.counts.rows,
+        .dead_letters = stream->cut.counts.dead_letters,
+        .skipped = stream->cut.counts.skipped,
+        .tombstones = stream->cut.counts.tombstones,
+        .schema_id = schema_id,
+        .schema = schema_changed ? layout->schema : NULL,
+        .properties = properties,
+    };
+    int64_t started_us = fz_clock_mono_us(stream->host->clock);
+    fz_commit_outcome outcome;
+    fz_commit_run(&stream->table, &batch, &stream->commit_options, &outcome);
+    bool rewind = false;
+    switch (outcome.result) {
+    case FZ_COMMIT_DONE:
+        take_done(stream, layout, &outcome);
+        log_done(stream, &outcome, started_us);
+        commit_group_offsets(stream);
+        fz_mutex_lock(&stream->mutex);
+        bool degraded = stream->state == FZ_STREAM_DEGRADED;
+        fz_mutex_unlock(&stream->mutex);
+        if (degraded) {
+            fz_stream_set_state(stream, FZ_STREAM_RUNNING, NULL);
+        }
+        break;
+    case FZ_COMMIT_FORGOTTEN:
+        FZ_LOG(stream->host->log, FZ_LOG_WARN, "commit_forgotten",
+               FZ_KV_TEXT("table", stream->full_name), FZ_KV_TEXT("topic", stream->topic),
+               FZ_KV_TEXT("reason", fz_err_text(&outcome.err)));
+        rewind = true;
+        break;
+    case FZ_COMMIT_SUSPENDED:
+        fz_stream_fail(stream, &outcome.err);
+        break;
+    case FZ_COMMIT_STOPPED:
+        break;
+    }
+    fz_commit_outcome_deinit(&outcome);
+    json_decref(properties);
+    fz_layout_unref(layout);
+    fz_layout_unref(committed);
+    finish(stream, rewind);
+}
