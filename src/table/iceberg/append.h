@@ -10,25 +10,28 @@
 /** A file that must be in the store before the commit is sent. */
 typedef struct fz_iceberg_upload {
     fz_str path; // full URI
-    fz_buf bytes;
+    fz_str bytes;
 } fz_iceberg_upload;
 
 /** What to commit. Zeroed is empty. */
 typedef struct fz_iceberg_change {
     json_t *requirements;
     json_t *updates;
-    fz_iceberg_upload
-        *uploads; // not those that an earlier build of the same append gave out already
+    fz_iceberg_upload *uploads; // views into the append and into `list`; the manifest list is last
     size_t upload_count;
     int64_t snapshot_id;
     int64_t sequence_number;
     int64_t timestamp_ms;
-    fz_arena arena; // paths
+    fz_buf list;
+    fz_arena arena;
 } fz_iceberg_change;
 
 void fz_iceberg_change_deinit(fz_iceberg_change *change);
 
-/** Data files to be appended, over all attempts to commit them. One thread. */
+/**
+ * Files to be added (delete files too: the operation is then overwrite or delete), over all
+ * attempts to commit them. One thread. Outlives the changes built from it.
+ */
 typedef struct fz_iceberg_append fz_iceberg_append;
 
 /** uuid of the commit: names its manifests; 36 characters, copied. */
@@ -39,6 +42,9 @@ void fz_iceberg_append_add(fz_iceberg_append *append, const fz_iceberg_file *fil
 size_t fz_iceberg_append_count(const fz_iceberg_append *append);
 /** The files, in the order added. */
 const fz_iceberg_file *fz_iceberg_append_at(const fz_iceberg_append *append, size_t index);
+
+/** All uploads of the last build are in the store: later builds give out only what is new. */
+void fz_iceberg_append_uploaded(fz_iceberg_append *append);
 
 /** Of one attempt. Zeroed but for now_ms is an empty or plain append. */
 typedef struct fz_iceberg_append_options {
@@ -54,7 +60,8 @@ typedef struct fz_iceberg_append_options {
 } fz_iceberg_append_options;
 
 /**
- * Build one attempt on `base`: manifests (once; one per spec id, reused by later attempts),
+ * Build one attempt on `base`: manifests (once; one per spec id and
+ * content, reused by later attempts),
  * manifest list with the parent's manifests carried over unread, snapshot, requirements.
  *
  * Errors: INVALID a spec id that base does not have, CORRUPT parent list, LIMIT.

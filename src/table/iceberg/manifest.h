@@ -63,6 +63,16 @@ typedef struct fz_iceberg_file {
     int64_t content_size_bytes;  // FZ_ICEBERG_NONE: none
 } fz_iceberg_file;
 
+/** A data file without partition, metrics and numbers. */
+static inline fz_iceberg_file fz_iceberg_file_make(fz_str path, int32_t spec_id) {
+    return (fz_iceberg_file){.path = path,
+                             .format = FZ_STR("PARQUET"),
+                             .spec_id = spec_id,
+                             .first_row_id = FZ_ICEBERG_NONE,
+                             .content_offset = FZ_ICEBERG_NONE,
+                             .content_size_bytes = FZ_ICEBERG_NONE};
+}
+
 /** A manifest's line. Numbers read from a manifest are inherited already; FZ_ICEBERG_NONE: unknown,
  * or written as null. */
 typedef struct fz_iceberg_entry {
