@@ -54,7 +54,8 @@ FZ_CHECKED fz_code fz_scan_plan_open(fz_scan_files files, fz_iceberg_metadata *m
                                      fz_err *err);
 /** NULL allowed. */
 void fz_scan_plan_free(fz_scan_plan *plan);
-/** The next live file (not of status DELETED), valid until the next call; NULL at the end. */
+/** The next live file (not of status DELETED), valid until the next call; NULL at the end. Delete
+ * files come first. */
 FZ_CHECKED fz_code fz_scan_plan_next(fz_scan_plan *plan, const fz_iceberg_entry **out, fz_err *err);
 /** The snapshot's manifests, valid while the plan lives. */
 const fz_iceberg_list *fz_scan_plan_list(const fz_scan_plan *plan);

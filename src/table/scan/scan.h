@@ -12,6 +12,9 @@ typedef struct fz_scan_options {
     size_t column_count;
     const fz_scan_range *ranges; // leaves files out, not rows; borrowed
     size_t range_count;
+    /** Leave this file out? NULL: no. */
+    bool (*skip)(void *context, const fz_iceberg_entry *entry);
+    void *context;
     int64_t batch_rows; // at most so many rows a batch; 0: 8192
     fz_budget *budget;  // may be NULL
 } fz_scan_options;
