@@ -36,8 +36,8 @@ fz_code fz_evolve_link_parse(fz_str property, json_t **out, fz_err *err) {
         json_decref(json);
         return fz_err_set(err, FZ_CORRUPT,
                           "table property \"%s\" is not an object of field ids: %.*s",
-                          FZ_EVOLVE_LINK_PROPERTY,
-                          (int)(property.size < 100 ? property.size : 100), property.data);
+                          FZ_EVOLVE_LINK_PROPERTY, (int)(property.size < 100 ? property.size : 100),
+                          property.data);
     }
     *out = json;
     return FZ_OK;
@@ -147,10 +147,10 @@ void fz_evolve_link_set(fz_evolve_link *link, fz_str identity, int32_t id) {
 unsigned fz_evolve_link_sides(const fz_evolve_link *link, int32_t id) {
     const fz_evolve_linked wanted = {id, 0};
     const fz_evolve_linked *found =
-        link->linked.count ? (const fz_evolve_linked *)bsearch(
-                                 &wanted, link->linked.data, link->linked.count,
-                                 sizeof(*link->linked.data), compare_ids)
-                           : NULL;
+        link->linked.count
+            ? (const fz_evolve_linked *)bsearch(&wanted, link->linked.data, link->linked.count,
+                                                sizeof(*link->linked.data), compare_ids)
+            : NULL;
     return found ? found->sides : 0;
 }
 

@@ -28,8 +28,7 @@ bool fz_evolve_fits(const fz_type *from, const fz_type *to) {
            (from->kind == FZ_TYPE_DATE && to->kind == FZ_TYPE_TIMESTAMP);
 }
 
-static void make_column(fz_arena *arena, const fz_field *shape, int format_version,
-                        fz_field *out) {
+void fz_evolve_column(fz_arena *arena, const fz_field *shape, int format_version, fz_field *out) {
     *out = (fz_field){.required = shape->required, .type = shape->type};
     out->name = fz_arena_str(arena, shape->name);
     out->doc = shape->doc.size ? fz_arena_str(arena, shape->doc) : (fz_str){0};
@@ -41,11 +40,7 @@ static void make_column(fz_arena *arena, const fz_field *shape, int format_versi
     if (shape->type.field_count) {
         out->type.fields = FZ_ARENA_ARRAY(arena, fz_field, shape->type.field_count);
         for (size_t i = 0; i < shape->type.field_count; i++) {
-            make_column(arena, &shape->type.fields[i], format_version, &out->type.fields[i]);
+            fz_evolve_column(arena, &shape->type.fields[i], format_version, &out->type.fields[i]);
         }
     }
-}
-
-void fz_evolve_column(fz_arena *arena, const fz_field *shape, int format_version, fz_field *out) {
-    make_column(arena, shape, format_version, out);
 }
