@@ -5,12 +5,9 @@
 
 #include "base/codec/text_codec.h"
 #include "base/text/json.h"
-#include "base/text/number.h"
 #include "base/text/time.h"
 
 #define DEFAULT_BYTES ((size_t)1 << 20)
-
-// --- Avro's JSON to a value ---
 
 // Bytes as Avro writes them in JSON: a string whose code points 0 to 255 are the bytes.
 static bool latin_bytes(fz_arena *arena, const json_t *json, fz_str *out) {
@@ -154,109 +151,4 @@ bool fz_avro_default_format(fz_arena *arena, const fz_avro_type *source, const f
     json_decref(json);
     fz_buf_deinit(&text);
     return ok;
-}
-
-// --- Iceberg's JSON to a value ---
-
-static fz_code hex_value(fz_arena *arena, fz_str text, fz_str *out, fz_err *err) {
-    fz_buf bytes;
-    fz_buf_init(&bytes, DEFAULT_BYTES, NULL);
-    fz_code code = fz_hex_decode(&bytes, text, err);
-    if (code == FZ_OK) {
-        code = fz_buf_check(&bytes, "default value", err);
-    }
-    if (code == FZ_OK) {
-        *out = fz_arena_str(arena, fz_buf_view(&bytes));
-    }
-    fz_buf_deinit(&bytes);
-    return code;
-}
-
-static fz_code instant_value(const fz_type *type, fz_str text, int64_t *out, fz_err *err) {
-    bool zone = type->kind == FZ_TYPE_TIMESTAMPTZ || type->kind == FZ_TYPE_TIMESTAMPTZ_NS;
-    FZ_TRY(fz_timestamp_parse(text, zone, out, err));
-    if ((type->kind == FZ_TYPE_TIMESTAMP_NS || type->kind == FZ_TYPE_TIMESTAMPTZ_NS) &&
-        !times(*out, 1000, out)) {
-        return fz_err_set(err, FZ_INVALID, "instant \"%.*s\" does not fit nanoseconds",
-                          FZ_STR_ARGS(text));
-    }
-    return FZ_OK;
-}
-
-static fz_code from_text(fz_arena *arena, const fz_type *type, fz_str text, fz_value *out,
-                         fz_err *err) {
-    switch (type->kind) {
-    case FZ_TYPE_DECIMAL:
-        return fz_decimal_parse(text, type->precision, type->scale, &out->as.decimal, err);
-    case FZ_TYPE_DATE:
-        return fz_date_parse(text, &out->as.integer, err);
-    case FZ_TYPE_TIME:
-        return fz_time_parse(text, &out->as.integer, err);
-    case FZ_TYPE_TIMESTAMP:
-    case FZ_TYPE_TIMESTAMPTZ:
-    case FZ_TYPE_TIMESTAMP_NS:
-    case FZ_TYPE_TIMESTAMPTZ_NS:
-        return instant_value(type, text, &out->as.integer, err);
-    case FZ_TYPE_STRING:
-        out->as.bytes = fz_arena_str(arena, text);
-        return FZ_OK;
-    case FZ_TYPE_UUID: {
-        uint8_t *uuid = (uint8_t *)fz_arena_alloc(arena, 16, 1);
-        out->as.bytes = fz_str_make(uuid, 16);
-        return fz_uuid_parse(text, uuid)
-                   ? FZ_OK
-                   : fz_err_set(err, FZ_INVALID, "\"%.*s\" is no uuid", FZ_STR_ARGS(text));
-    }
-    case FZ_TYPE_FIXED:
-    case FZ_TYPE_BINARY:
-        FZ_TRY(hex_value(arena, text, &out->as.bytes, err));
-        if (type->kind == FZ_TYPE_FIXED && out->as.bytes.size != (size_t)type->length) {
-            return fz_err_set(err, FZ_INVALID, "%zu bytes for a fixed of %d", out->as.bytes.size,
-                              type->length);
-        }
-        return FZ_OK;
-    default:
-        return fz_err_set(err, FZ_INVALID, "a text is no value of this type");
-    }
-}
-
-static fz_code from_json(fz_arena *arena, const fz_type *type, const json_t *json, fz_value *out,
-                         fz_err *err) {
-    *out = (fz_value){.kind = type->kind};
-    if (json_is_string(json)) {
-        return from_text(arena, type, fz_json_view(json), out, err);
-    }
-    bool fits = false;
-    switch (type->kind) {
-    case FZ_TYPE_BOOLEAN:
-        out->as.integer = json_is_true(json);
-        fits = json_is_boolean(json);
-        break;
-    case FZ_TYPE_INT:
-    case FZ_TYPE_LONG:
-        out->as.integer = json_integer_value(json);
-        fits = json_is_integer(json) &&
-               (type->kind == FZ_TYPE_LONG || out->as.integer == (int32_t)out->as.integer);
-        break;
-    case FZ_TYPE_FLOAT:
-        out->as.real32 = (float)json_number_value(json);
-        fits = json_is_number(json);
-        break;
-    case FZ_TYPE_DOUBLE:
-        out->as.real64 = json_number_value(json);
-        fits = json_is_number(json);
-        break;
-    default:
-        break;
-    }
-    return fits ? FZ_OK : fz_err_set(err, FZ_INVALID, "the value is not one of its column's type");
-}
-
-fz_code fz_avro_default_parse(fz_arena *arena, const fz_type *type, fz_str text, fz_value *out,
-                              fz_err *err) {
-    json_t *json = NULL;
-    FZ_TRY(fz_json_parse(text, &json, err));
-    fz_code code = from_json(arena, type, json, out, err);
-    json_decref(json);
-    return code;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Default values: from Avro's JSON to Iceberg's single-value JSON, and from there to a value.
+// Default values: from Avro's JSON to Iceberg's single-value JSON.
 #ifndef FZ_FORMAT_AVRO_DEFAULT_H
 #define FZ_FORMAT_AVRO_DEFAULT_H
 
@@ -12,9 +12,5 @@
  */
 bool fz_avro_default_format(fz_arena *arena, const fz_avro_type *source, const fz_type *type,
                             const json_t *value, fz_str *out);
-/** A column's write default from its JSON text; bytes in `arena`. INVALID when it does not fit the
- * type. */
-FZ_CHECKED fz_code fz_avro_default_parse(fz_arena *arena, const fz_type *type, fz_str text,
-                                         fz_value *out, fz_err *err);
 
 #endif

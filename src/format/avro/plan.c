@@ -3,7 +3,7 @@
 #include "format/avro/plan.h"
 
 #include "base/memory.h"
-#include "format/avro/default.h"
+#include "data/json_value.h"
 #include "format/avro/shape.h"
 
 #define MAX_OPS 100000
@@ -358,8 +358,12 @@ static fz_code compile_fill(compiler *c, const fz_field *target, size_t column) 
     fz_value *fill = NULL;
     if (target->write_default.size && !fz_type_is_nested(&target->type)) {
         fill = FZ_ARENA_NEW(&c->plan->arena, fz_value);
-        FZ_TRY(fz_avro_default_parse(&c->plan->arena, &target->type, target->write_default, fill,
-                                     c->err));
+        json_t *json = NULL;
+        FZ_TRY(fz_json_parse(target->write_default, &json, c->err));
+        fz_code code = fz_value_from_json(&target->type, json, &c->plan->arena, fill, c->err);
+        json_decref(json);
+        FZ_TRY(code);
+        fill = fill->is_null ? NULL : fill;
     }
     if (!fill && target->required) {
         return fz_err_set_kind(c->err, FZ_UNSUPPORTED, "schema_incompatible",
