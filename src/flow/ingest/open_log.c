@@ -138,6 +138,26 @@ static fz_code check_identity(fz_stream *stream, const fz_commit_source *source,
     return FZ_OK;
 }
 
+/** Where a pass ends: fixed when it is first asked for (interface.md, `run --once`). */
+static fz_code once_target(fz_stream *stream, int32_t partition, int64_t end, int64_t *target,
+                           fz_err *err) {
+    while (stream->target_count <= partition) {
+        stream->targets = (int64_t *)fz_realloc(stream->targets, (size_t)stream->target_count + 1,
+                                                sizeof *stream->targets);
+        stream->targets[stream->target_count++] = -1;
+    }
+    if (stream->targets[partition] < 0) {
+        int64_t until = end;
+        if (stream->host->until_ms >= 0) {
+            FZ_TRY(fz_source_offset_at(stream->host->source, fz_str_from(stream->topic), partition,
+                                       stream->host->until_ms, &until, err));
+        }
+        stream->targets[partition] = until < end ? until : end;
+    }
+    *target = stream->targets[partition];
+    return FZ_OK;
+}
+
 fz_code fz_open_check_log(fz_stream *stream, const fz_commit_state *state,
                           const fz_commit_source *source, bool *edits, fz_err *err) {
     (void)state;
@@ -176,13 +196,10 @@ fz_code fz_open_check_log(fz_stream *stream, const fz_commit_state *state,
                                     .next = next,
                                     .last_row = -1,
                                     .lane = -1,
-                                    .target = stream->host->once ? end : -1,
+                                    .target = -1,
                                     .fingerprint = {.offset = -1}};
-        if (stream->host->once && stream->host->until_ms >= 0) {
-            int64_t until = end;
-            code = fz_source_offset_at(stream->host->source, topic, p, stream->host->until_ms, &until,
-                                       err);
-            parts[p].target = until < end ? until : end;
+        if (stream->host->once) {
+            code = once_target(stream, p, end, &parts[p].target, err);
         }
         parts[p].done = parts[p].target >= 0 && parts[p].next >= parts[p].target;
     }

@@ -153,6 +153,8 @@ void fz_stream_free(fz_stream *stream) {
     fz_iceberg_append_free(stream->cut.files);
     fz_vec_deinit(&stream->cut.moves);
     fz_free(stream->parts);
+    fz_free(stream->targets);
+    fz_free(stream->held);
     fz_free(stream->uuid);
     fz_free(stream->topic);
     fz_free(stream->space);

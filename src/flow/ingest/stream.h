@@ -51,7 +51,7 @@ typedef struct fz_stream_part {
     int64_t committed; // watermark in the table
     int64_t target;    // --once: where it is done; -1: never
     fz_reader *reader; // NULL: not read by this process now
-    int lane;          // -1: none
+    _Atomic int lane;  // -1: none
     // lane
     fz_fetch fetch;  // records taken from the reader, those from `at` on not yet looked at
     size_t at;
@@ -122,6 +122,10 @@ typedef struct fz_stream {
     fz_iceberg_metadata *metadata;
     fz_stream_part *parts;
     int32_t part_count;
+    int64_t *targets; // [target_count] of a pass, kept over openings; -1: not fixed yet
+    int32_t target_count;
+    bool *held;       // [held_count] partitions that the group gave to this process; the service's own
+    int32_t held_count;
     int64_t epoch;       // raised when everything uncommitted is dropped
     bool needs_rewind;   // the service closes and opens the readers again at the table's position
     fz_cut_stage stage;

@@ -105,12 +105,8 @@ static fz_code source_open(fz_source *base, fz_str topic, int32_t partition, int
     return FZ_OK;
 }
 
-static void source_close(fz_source *base, fz_reader *closing) {
-    kafka_source *source = of(base);
-    kafka_reader *reader = (kafka_reader *)closing;
-    // after the answer everything still queued is of an older version and is dropped by the client
-    fz_code ignored = change_assignment(source, closing->topic, closing->partition, -1, NULL);
-    (void)ignored;
+/** Of a partition that is no longer in the assignment. */
+static void reader_free(kafka_source *source, kafka_reader *reader) {
     rd_kafka_queue_cb_event_enable(reader->queue, NULL, NULL);
     fz_mutex_lock(&source->mutex);
     for (size_t i = 0; i < source->readers.count; i++) {
@@ -123,6 +119,14 @@ static void source_close(fz_source *base, fz_reader *closing) {
     rd_kafka_queue_destroy(reader->queue);
     fz_free(reader->topic);
     fz_free(reader);
+}
+
+static void source_close(fz_source *base, fz_reader *closing) {
+    // after the answer everything still queued is of an older version and is dropped by the client
+    fz_code ignored =
+        change_assignment(of(base), closing->topic, closing->partition, -1, NULL);
+    (void)ignored;
+    reader_free(of(base), (kafka_reader *)closing);
 }
 
 /** One message of the queue: a record, the end, or an error; CORRUPT-free. */
@@ -219,23 +223,16 @@ static fz_assignment *assignments_of(const rd_kafka_topic_partition_list_t *list
     return items;
 }
 
+/** The group waits for an answer to each of its calls, an empty one too; positions are given later, by open. */
 static void on_assigned(kafka_source *source, const rd_kafka_topic_partition_list_t *list) {
+    rd_kafka_topic_partition_list_t *none = rd_kafka_topic_partition_list_new(0);
+    rd_kafka_error_t *error = rd_kafka_incremental_assign(source->rk, none);
+    if (error) {
+        rd_kafka_error_destroy(error);
+    }
+    rd_kafka_topic_partition_list_destroy(none);
     fz_assignment *items = assignments_of(list);
     source->listener->assigned(source->listener->opaque, items, (size_t)list->cnt);
-    size_t count = 0;
-    for (int i = 0; i < list->cnt; i++) {
-        fz_err err;
-        if (items[i].offset < 0) {
-            continue;
-        }
-        if (source_open(&source->source, items[i].topic, items[i].partition, items[i].offset,
-                        &items[i].reader, &err) != FZ_OK) {
-            source->listener->trouble(source->listener->opaque, &err, false);
-            continue;
-        }
-        items[count++] = items[i];
-    }
-    source->listener->opened(source->listener->opaque, items, count);
     fz_free(items);
 }
 
@@ -252,20 +249,38 @@ static kafka_reader *reader_find(kafka_source *source, fz_str topic, int32_t par
     return found;
 }
 
+/** Unassign what is both in `list` and in the client's assignment; an empty answer counts too. */
+static void unassign(kafka_source *source, const rd_kafka_topic_partition_list_t *list) {
+    rd_kafka_topic_partition_list_t *left = NULL;
+    if (rd_kafka_assignment(source->rk, &left) || !left) {
+        return;
+    }
+    for (int i = left->cnt - 1; i >= 0; i--) {
+        if (!rd_kafka_topic_partition_list_find(list, left->elems[i].topic,
+                                                left->elems[i].partition)) {
+            rd_kafka_topic_partition_list_del_by_idx(left, i);
+        }
+    }
+    rd_kafka_error_t *error = rd_kafka_incremental_unassign(source->rk, left);
+    if (error) {
+        rd_kafka_error_destroy(error);
+    }
+    rd_kafka_topic_partition_list_destroy(left);
+}
+
 static void on_revoked(kafka_source *source, const rd_kafka_topic_partition_list_t *list, bool lost) {
     fz_assignment *items = assignments_of(list);
-    size_t count = 0;
+    for (int i = 0; i < list->cnt; i++) {
+        kafka_reader *reader = reader_find(source, items[i].topic, items[i].partition);
+        items[i].reader = reader ? &reader->reader : NULL;
+    }
+    source->listener->revoked(source->listener->opaque, items, (size_t)list->cnt, lost);
+    unassign(source, list);
     for (int i = 0; i < list->cnt; i++) {
         kafka_reader *reader = reader_find(source, items[i].topic, items[i].partition);
         if (reader) {
-            items[count] = items[i];
-            items[count++].reader = &reader->reader;
+            reader_free(source, reader);
         }
-    }
-    source->listener->revoked(source->listener->opaque, items, count, lost);
-    for (size_t i = 0; i < count; i++) {
-        kafka_reader *reader = reader_find(source, items[i].topic, items[i].partition);
-        fz_source_close(&source->source, reader ? &reader->reader : NULL);
     }
     fz_free(items);
 }
@@ -283,22 +298,6 @@ static void on_rebalance(rd_kafka_t *rk, rd_kafka_resp_err_t error,
         fz_err err;
         fz_err_set(&err, FZ_UNAVAILABLE, "group rebalance failed: %s", rd_kafka_err2str(error));
         source->listener->trouble(source->listener->opaque, &err, false);
-    }
-    // partitions that were closed one by one are no longer in the client's assignment; the rest goes at once
-    rd_kafka_topic_partition_list_t *left = NULL;
-    if (rd_kafka_assignment(rk, &left) == RD_KAFKA_RESP_ERR_NO_ERROR && left) {
-        for (int i = left->cnt - 1; i >= 0; i--) {
-            if (!rd_kafka_topic_partition_list_find(list, left->elems[i].topic,
-                                                    left->elems[i].partition)) {
-                rd_kafka_topic_partition_list_del_by_idx(left, i);
-            }
-        }
-        rd_kafka_error_t *refused =
-            left->cnt > 0 ? rd_kafka_incremental_unassign(rk, left) : NULL;
-        if (refused) {
-            rd_kafka_error_destroy(refused);
-        }
-        rd_kafka_topic_partition_list_destroy(left);
     }
 }
 

@@ -39,18 +39,16 @@ typedef struct fz_fetch {
 typedef struct fz_assignment {
     fz_str topic; // borrowed during the call
     int32_t partition;
-    int64_t offset;    // assigned: filled in by the listener; negative: do not read it now
-    fz_reader *reader; // opened, revoked
+    int64_t offset;    // commit: the position
+    fz_reader *reader; // revoked: the open reader, NULL if there is none
 } fz_assignment;
 
 /** Called from the thread that runs fz_source_serve. */
 typedef struct fz_source_listener {
     void *opaque;
-    /** New partitions: fill in `offset` of each. May take its time; the group waits. */
-    void (*assigned)(void *opaque, fz_assignment *items, size_t count);
-    /** Readers are there for those with an offset. */
-    void (*opened)(void *opaque, const fz_assignment *items, size_t count);
-    /** Must be off the readers when it returns (10 s at most to commit what is held). lost: others may have them already. */
+    /** Partitions that the group gave; read them with fz_source_open when their position is known. */
+    void (*assigned)(void *opaque, const fz_assignment *items, size_t count);
+    /** Must be off the readers when it returns (10 s at most to commit what is held); the source closes them. lost: others may have them already. */
     void (*revoked)(void *opaque, const fz_assignment *items, size_t count, bool lost);
     /** Something about the connection or group: code, err->kind and text. */
     void (*trouble)(void *opaque, const fz_err *err, bool fatal);
