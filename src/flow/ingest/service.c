@@ -156,12 +156,16 @@ void fz_service_free(fz_service *service) {
 
 // --- partitions and lanes
 
-static void detach_all(fz_service *service, slot *s) {
+static void leave_lanes(fz_service *service, slot *s) {
     for (size_t l = 0; l < service->lane_count; l++) {
         if (fz_lane_has(service->lanes[l], s->stream)) {
             fz_lane_detach(service->lanes[l], s->stream, NULL);
         }
     }
+}
+
+static void detach_all(fz_service *service, slot *s) {
+    leave_lanes(service, s);
     for (int32_t p = 0; p < s->stream->part_count; p++) {
         fz_source_close(service->host->source, s->stream->parts[p].reader);
         s->stream->parts[p].reader = NULL;
@@ -414,7 +418,7 @@ static bool settle(fz_service *service, slot *s, int64_t until_ms) {
     }
 }
 
-/** Off the readers of a stream: stop, commit what they gave, detach all; the kept ones are opened again. */
+/** Off the readers of a stream: stop, commit what they gave; what is kept is opened again by the next tick. */
 static void leave_stream(fz_service *service, slot *s, bool commit) {
     int64_t until = fz_clock_mono_ms(service->host->clock) + REVOKE_MS;
     while (s->opening) {
@@ -432,7 +436,7 @@ static void leave_stream(fz_service *service, slot *s, bool commit) {
     }
     while (!settled && !settle(service, s, INT64_MAX)) {
     }
-    detach_all(service, s);
+    leave_lanes(service, s);
     fz_mutex_lock(&s->stream->mutex);
     s->stream->needs_rewind = true;
     fz_mutex_unlock(&s->stream->mutex);
@@ -451,6 +455,9 @@ static void on_revoked(void *opaque, const fz_assignment *items, size_t count, b
         }
         if (s->attached) {
             leave_stream(service, s, !lost);
+        }
+        if (items[i].partition < s->stream->part_count) {
+            s->stream->parts[items[i].partition].reader = NULL; // the source closes it
         }
     }
     FZ_LOG(service->host->log, FZ_LOG_INFO, "partitions_revoked", FZ_KV_INT("count", count),
