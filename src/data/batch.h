@@ -162,8 +162,9 @@ static inline bool fz_column_is_null(const fz_column *column, int64_t row) {
 }
 /** Bytes of a STRING or BINARY value. */
 static inline fz_str fz_column_bytes(const fz_column *column, int64_t row) {
-    return fz_str_make(column->data + column->offsets[row],
-                       (size_t)(column->offsets[row + 1] - column->offsets[row]));
+    size_t size = (size_t)(column->offsets[row + 1] - column->offsets[row]);
+    // A column of empty values has no data at all.
+    return fz_str_make(size > 0 ? column->data + column->offsets[row] : NULL, size);
 }
 
 #endif
