@@ -213,6 +213,24 @@ static void tree_read(loading *l) {
     entries_read(l, &reader);
 }
 
+/** Faults of one file by line; those of different files as they were found. */
+static void faults_sort(fz_config_faults *faults) {
+    for (size_t i = 1; i < faults->count; i++) {
+        fz_config_fault moved = faults->items[i];
+        size_t to = i;
+        for (; to > 0; to--) {
+            const fz_config_fault *before = &faults->items[to - 1];
+            bool later = before->line > moved.line ||
+                         (before->line == moved.line && before->column > moved.column);
+            if (!later || !fz_str_equal(before->file, moved.file)) {
+                break;
+            }
+            faults->items[to] = faults->items[to - 1];
+        }
+        faults->items[to] = moved;
+    }
+}
+
 static fz_code faults_report(const fz_config_faults *faults, fz_err *err) {
     if (faults->count == 0) {
         return FZ_OK;
@@ -250,6 +268,7 @@ fz_code fz_config_load(const fz_config_source *source, fz_config *out, fz_config
     fz_vec_deinit(&l.entries);
     overrides_take(&l);
     tree_read(&l);
+    faults_sort(faults);
     fz_code code = faults_report(faults, err);
     if (code == FZ_OK) {
         *out = config;

@@ -509,7 +509,7 @@ typedef struct fz_config_fault {
     fz_str message; // `file:line:column: key: text`
 } fz_config_fault;
 
-/** All faults in order of discovery. Zeroed is empty and valid. */
+/** All faults, by line within a file. Zeroed is empty and valid. */
 typedef struct fz_config_faults {
     fz_arena arena;
     fz_config_fault *items;

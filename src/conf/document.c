@@ -77,11 +77,12 @@ static void fallback_write(fz_buf *out, const fz_conf_option *option) {
 static void options_write(fz_buf *out, const fz_conf_table *table, int indent) {
     for (size_t i = 0; i < table->count; i++) {
         const fz_conf_option *option = &table->options[i];
+        bool list = option->kind == FZ_CONF_BLOCKS;
         bool block = option->kind == FZ_CONF_BLOCK ||
-                     (option->kind == FZ_CONF_BLOCKS && !strcmp(option->fallback, "{}"));
+                     (list && option->fallback && !strcmp(option->fallback, "{}"));
         bool apart = option->flags & FZ_CONF_APART;
         bool own_registry = option->shown && option->table == &fz_conf_registry_table;
-        if (apart && option->kind == FZ_CONF_BLOCKS) {
+        if (apart && list) {
             continue; // at the end
         }
         if (indent == 0) {

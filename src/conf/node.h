@@ -37,6 +37,7 @@ struct fz_conf_node {
     fz_str text;             // of a scalar; terminated
     fz_conf_member *members; // of a list or map
     size_t count;
+    bool broken;   // a scalar that a fault was reported for already
     size_t weight; // nodes in it, aliases counted as what they stand for
 };
 

@@ -44,7 +44,7 @@ bool fz_conf_text_read(fz_conf_reader *reader, const fz_conf_path *path, const f
         return false;
     }
     *out = node->text;
-    return true;
+    return !node->broken;
 }
 
 /** Append the texts between commas. */
@@ -67,6 +67,9 @@ static void commas_split(fz_arena *arena, fz_str text, fz_config_texts *out) {
 
 bool fz_conf_texts_read(fz_conf_reader *reader, const fz_conf_path *path, const fz_conf_node *node,
                         bool commas, fz_config_texts *out) {
+    if (node->kind == FZ_CONF_SCALAR && node->broken) {
+        return false;
+    }
     if (node->kind == FZ_CONF_SCALAR && commas) {
         commas_split(reader->arena, node->text, out);
         return true;
@@ -444,7 +447,7 @@ void fz_conf_block_read(fz_conf_reader *reader, const fz_conf_path *path,
     node = fz_conf_block_widen(reader->arena, table, node);
     if (node && node->kind != FZ_CONF_MAP && node->kind != FZ_CONF_NULL) {
         wrong_kind(reader, path, node, "a mapping");
-        node = NULL;
+        return;
     }
     size_t weight = node ? node->weight : 1;
     if (weight > FZ_CONFIG_MAX_WORK - reader->work) {

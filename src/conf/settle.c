@@ -96,7 +96,8 @@ static void topics_settle(fz_conf_reader *reader, const fz_conf_path *path,
         entry->topics.items[0] = entry->topic;
         entry->topics.count = 1;
     }
-    if (entry->topics.count == 0 && fz_conf_node_find(node, FZ_STR("topics"))) {
+    const fz_conf_node *list = fz_conf_node_find(node, FZ_STR("topics"));
+    if (entry->topics.count == 0 && list && list->kind == FZ_CONF_LIST && list->count == 0) {
         fault(reader, path, node, "topics", NULL, "the list is empty");
     }
     fz_map seen = {0};

@@ -30,8 +30,14 @@ typedef struct loader {
     bool stopped;
 } loader;
 
+/** Of what is being read, for messages. */
 static const fz_conf_path *loader_path(const loader *l) {
-    return l->depth ? &l->frames[l->depth - 1].path : NULL;
+    if (l->depth == 0) {
+        return NULL;
+    }
+    const frame *top = &l->frames[l->depth - 1];
+    bool key = top->node->kind == FZ_CONF_MAP && !top->has_key;
+    return key ? top->path.up : &top->path;
 }
 
 #define FAULT(l, mark, ...)                                                                        \
@@ -82,6 +88,11 @@ static void key_take(loader *l, frame *top, const fz_conf_node *node, yaml_mark_
     top->key_line = node->line;
     top->key_column = node->column;
     top->path.name = node->text;
+    if (node->text.size > FZ_CONFIG_MAX_KEY) {
+        FAULT(l, mark, "a key is longer than %d bytes", FZ_CONFIG_MAX_KEY);
+        l->stopped = true;
+        return;
+    }
     for (size_t i = 0; i < node->text.size; i++) {
         if ((unsigned char)node->text.data[i] < 0x20) {
             FAULT(l, mark, "a key has a control character");
@@ -121,8 +132,10 @@ static void text_set(loader *l, fz_conf_node *node, fz_str text, yaml_mark_t mar
     fz_err err = {0};
     if (fz_conf_expand(text, yaml->find, yaml->context, &out, &err) != FZ_OK) {
         FAULT(l, mark, "%s", fz_err_text(&err));
+        node->broken = true;
     } else if (!fz_utf8_valid(out.data, out.size)) {
         FAULT(l, mark, "the text is not UTF-8 once its variables are put in");
+        node->broken = true;
     }
     l->expanded += out.size <= FZ_CONFIG_MAX_EXPANDED - l->expanded ? out.size : 0;
     node->text = fz_arena_str(yaml->arena, fz_buf_view(&out));
@@ -200,7 +213,7 @@ static void container_open(loader *l, fz_conf_node_kind kind, const yaml_char_t 
     if (!weight_take(l, 1, mark) || !anchor_put(l, anchor, node, mark)) {
         return;
     }
-    const fz_conf_path *up = loader_path(l);
+    const fz_conf_path *up = top ? &top->path : NULL;
     frame *opened = &l->frames[l->depth++];
     *opened = (frame){.node = node, .path = {.up = up}};
 }
