@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// The summary of own snapshots.
+#include "table/commit/summary.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static void set_dump(json_t *summary, const char *key, json_t *value, size_t most) {
+    char *text = json_dumps(value, JSON_COMPACT);
+    if (strlen(text) <= most) {
+        fz_json_set_str(summary, key, fz_str_from(text));
+    }
+    free(text);
+    json_decref(value);
+}
+
+static json_t *full_vector(const fz_commit_state *state) {
+    json_t *full = json_object();
+    for (size_t i = 0; i < state->source_count; i++) {
+        const fz_commit_source *source = &state->sources[i];
+        json_t *parts = json_array();
+        for (int32_t p = 0; p < source->known; p++) {
+            json_array_append_new(parts, json_pack("[I,I]", (json_int_t)source->parts[p].generation,
+                                                   (json_int_t)source->parts[p].next));
+        }
+        json_object_setn_new(full, source->name.data, source->name.size, parts);
+    }
+    return full;
+}
+
+json_t *fz_commit_summary_new(const fz_commit_state *state, const char *op, fz_str source,
+                              const fz_commit_move *moves, size_t move_count, fz_str reason) {
+    json_t *summary = json_object();
+    char number[24];
+    fz_json_set_str(summary, "frazil.table", state->nonce);
+    snprintf(number, sizeof number, "%lld", (long long)state->snapshot_id);
+    fz_json_set_str(summary, "frazil.snapshot", fz_str_from(number));
+    fz_json_set_str(summary, "frazil.commit", state->commit);
+    snprintf(number, sizeof number, "%lld", (long long)state->number);
+    fz_json_set_str(summary, "frazil.k", fz_str_from(number));
+    fz_json_set_str(summary, "frazil.op", fz_str_from(op));
+    fz_json_set_str(summary, "frazil.digest", state->digest);
+    if (reason.size > 0) {
+        fz_json_set_str(summary, "frazil.reason", reason);
+    }
+    json_t *moved = json_array();
+    for (size_t i = 0; i < move_count; i++) {
+        json_t *item = json_array();
+        json_array_append_new(item, fz_json_string(source));
+        json_array_append_new(item, json_integer(moves[i].partition));
+        json_array_append_new(item, json_integer(moves[i].generation));
+        json_array_append_new(item, json_integer(moves[i].start));
+        json_array_append_new(item, json_integer(moves[i].end));
+        json_array_append_new(moved, item);
+    }
+    set_dump(summary, "frazil.moved", moved, SIZE_MAX);
+    set_dump(summary, "frazil.full", full_vector(state), FZ_COMMIT_FULL_MAX);
+    return summary;
+}
+
+bool fz_commit_summary_own(const fz_iceberg_snapshot *snapshot, fz_str nonce) {
+    char id[24];
+    snprintf(id, sizeof id, "%lld", (long long)snapshot->snapshot_id);
+    fz_str table = fz_iceberg_snapshot_summary(snapshot, "frazil.table");
+    return fz_str_equal(fz_iceberg_snapshot_summary(snapshot, "frazil.snapshot"), fz_str_from(id)) &&
+           table.size > 0 && (nonce.size == 0 || fz_str_equal(table, nonce));
+}
+
+static bool digest_fits(const fz_iceberg_snapshot *snapshot, const fz_commit_state *state) {
+    char digest[33];
+    fz_commit_state_digest(state, digest);
+    return fz_str_equal(fz_iceberg_snapshot_summary(snapshot, "frazil.digest"), fz_str_from(digest));
+}
+
+/** A last row behind the new position says nothing about it any more. */
+static void set_part(fz_commit_part *part, int64_t generation, int64_t next) {
+    if (part->generation != generation || part->last_row >= next) {
+        part->last_row = -1;
+    }
+    part->generation = generation;
+    part->next = next;
+}
+
+static void set_source(fz_commit_state *state, fz_commit_source *source, const json_t *parts) {
+    int32_t count = (int32_t)json_array_size(parts);
+    if (count > source->known) {
+        fz_commit_part *grown = FZ_ARENA_ARRAY(&state->arena, fz_commit_part, (size_t)count);
+        if (source->known > 0) {
+            memcpy(grown, source->parts, (size_t)source->known * sizeof *grown);
+        }
+        source->parts = grown;
+    }
+    source->known = count;
+    for (int32_t p = 0; p < count; p++) {
+        const json_t *part = json_array_get(parts, (size_t)p);
+        set_part(&source->parts[p], json_integer_value(json_array_get(part, 0)),
+                 json_integer_value(json_array_get(part, 1)));
+    }
+}
+
+bool fz_commit_summary_full(const fz_iceberg_snapshot *snapshot, fz_commit_state *state) {
+    fz_str text = fz_iceberg_snapshot_summary(snapshot, "frazil.full");
+    FZ_CLEANUP(fz_json_release) json_t *full = NULL;
+    if (text.size == 0 || fz_json_parse(text, &full, NULL) != FZ_OK || !json_is_object(full)) {
+        return false;
+    }
+    fz_commit_source *sources =
+        FZ_ARENA_ARRAY(&state->arena, fz_commit_source, json_object_size(full) + 1);
+    size_t count = 0;
+    const char *name;
+    json_t *parts;
+    json_object_foreach(full, name, parts) {
+        const fz_commit_source *old = fz_commit_state_find(state, fz_str_from(name));
+        if (old) {
+            sources[count] = *old;
+        } else {
+            sources[count].name = sources[count].topic =
+                fz_arena_str(&state->arena, fz_str_from(name));
+        }
+        set_source(state, &sources[count++], parts);
+    }
+    state->sources = sources;
+    state->source_count = count;
+    return digest_fits(snapshot, state);
+}
+
+bool fz_commit_summary_undo(const fz_iceberg_snapshot *snapshot, fz_commit_state *state) {
+    fz_str text = fz_iceberg_snapshot_summary(snapshot, "frazil.moved");
+    FZ_CLEANUP(fz_json_release) json_t *moved = NULL;
+    if (!digest_fits(snapshot, state) || text.size == 0 ||
+        fz_json_parse(text, &moved, NULL) != FZ_OK) {
+        return false;
+    }
+    size_t index;
+    json_t *item;
+    json_array_foreach(moved, index, item) {
+        fz_commit_source *source =
+            fz_commit_state_find(state, fz_json_view(json_array_get(item, 0)));
+        int64_t p = json_integer_value(json_array_get(item, 1));
+        if (!source || p < 0 || p >= source->known) {
+            return false;
+        }
+        set_part(&source->parts[p], json_integer_value(json_array_get(item, 2)),
+                 json_integer_value(json_array_get(item, 3)));
+    }
+    return true;
+}
