@@ -119,17 +119,17 @@ static fz_code check_reply(const http_registry *h, const fz_http_request *reques
                                "the schema registry has no %s: %s (error %lld)", q->what, message,
                                (long long)code);
     }
+    fz_code answer = fz_http_response_check(request, response, err);
     if (status == 404) {
         // Not the registry's own word: a wrong path, or a proxy while the registry restarts. Never
         // take it for an answer about a record.
-        fz_http_response_check(request, response, err);
+        answer = FZ_UNAVAILABLE;
         fz_err_prepend(err, "the URL does not answer like a schema registry");
         if (err) {
-            err->code = FZ_UNAVAILABLE;
+            err->code = answer;
         }
-        return FZ_UNAVAILABLE;
     }
-    return fz_http_response_check(request, response, err);
+    return answer;
 }
 
 static bool may_ask_another(fz_code code) {
