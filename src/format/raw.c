@@ -99,7 +99,7 @@ static fz_code json_escape(json_cursor *c) {
     return unit >= 0xDC00 && unit <= 0xDFFF ? FZ_OK : json_bad(c, "invalid_utf8", "lone surrogate");
 }
 
-static fz_code json_string(json_cursor *c) {
+static fz_code json_text(json_cursor *c) {
     if (json_peek(c) != '"') {
         return json_bad(c, "malformed", "no text where one is wanted");
     }
@@ -175,7 +175,7 @@ static bool json_in_object(const json_cursor *c) {
 
 static fz_code json_member_name(json_cursor *c) {
     json_space(c);
-    FZ_TRY(json_string(c));
+    FZ_TRY(json_text(c));
     json_space(c);
     if (json_peek(c) != ':') {
         return json_bad(c, "malformed", "no colon behind a name");
@@ -201,7 +201,7 @@ static fz_code json_value(json_cursor *c, bool *opened) {
         return byte == '{' ? json_member_name(c) : FZ_OK;
     }
     if (byte == '"') {
-        return json_string(c);
+        return json_text(c);
     }
     return byte == '-' || (byte >= '0' && byte <= '9') ? json_number(c) : json_word(c);
 }
