@@ -139,10 +139,16 @@ static void cut_and_changed_input(void **state) {
                 packed.data[at] ^= (uint8_t)flip;
             }
         }
-        fz_buf_append_byte(&packed, 0x41); // a byte too many
+        // a byte too many; raw deflate may carry what Python's Avro libraries leave of a checksum
+        fz_buf_append(&packed, "AAAAA", codecs[c] == FZ_CODEC_DEFLATE ? 5 : 1);
         fz_code code =
             fz_decompress(&compressor, codecs[c], fz_buf_view(&packed), 1500, &out, NULL);
         assert_int_equal(code, FZ_CORRUPT);
+        if (codecs[c] == FZ_CODEC_DEFLATE) {
+            packed.size -= 2;
+            code = fz_decompress(&compressor, codecs[c], fz_buf_view(&packed), 1500, &out, NULL);
+            assert_int_equal(code, FZ_OK);
+        }
         fz_buf_deinit(&packed);
         fz_buf_deinit(&out);
     }
