@@ -52,7 +52,7 @@ fz_http_client *fz_http_client_new(const fz_http_client_options *options) {
         .tls_key_file = copy(o.tls_key_file),
         .connect_timeout_ms = o.connect_timeout_ms > 0 ? o.connect_timeout_ms : 5000,
         .timeout_ms = o.timeout_ms > 0 ? o.timeout_ms : 30000,
-        .stall_timeout_ms = o.stall_timeout_ms > 0 ? o.stall_timeout_ms : 20000,
+        .stall_timeout_ms = o.stall_timeout_ms > 0 ? o.stall_timeout_ms : 30000,
         .clock = o.clock ? o.clock : fz_clock_real(),
     };
     fz_mutex_init(&client->mutex);

@@ -27,7 +27,7 @@ typedef struct fz_http_client_options {
     const char *tls_key_file;   // its key, PEM
     int64_t connect_timeout_ms; // 0: 5000
     int64_t timeout_ms;         // whole request, 0: 30000; a request may say otherwise
-    int64_t stall_timeout_ms;   // no byte in either direction, 0: 20000
+    int64_t stall_timeout_ms;   // no byte in either direction, 0: 30000
     fz_clock *clock;            // for dates in Retry-After, NULL: real
 } fz_http_client_options;
 

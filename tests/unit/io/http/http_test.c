@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -414,6 +416,20 @@ static void test_server_addresses(void **state) {
     fz_http_client_free(NULL);
 }
 
+static void test_proxy(void **state) {
+    fixture *f = *state;
+    fz_http_response r = {0};
+    fz_http_request request = {.url = FZ_STR("http://elsewhere.invalid/a?b"), .method = "PUT"};
+    setenv("http_proxy", fz_http_server_url(f->server), 1);
+    setenv("no_proxy", "127.0.0.1", 1);
+    assert_int_equal(fz_http_client_send(f->client, &request, &r, NULL), FZ_OK);
+    assert_non_null(strstr(f->seen, "PUT http://elsewhere.invalid/a ?b "));
+    assert_int_equal(ask(f, (fz_http_request){0}, "/direct", &r, NULL), FZ_OK);
+    assert_non_null(strstr(f->seen, "GET /direct "));
+    unsetenv("http_proxy");
+    fz_http_response_deinit(&r);
+}
+
 static void test_call_helpers(void **state) {
     (void)state;
     fz_arena arena = {0};
@@ -447,7 +463,9 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_redirects, setup, teardown),
         cmocka_unit_test_setup_teardown(test_many_threads, setup, teardown),
         cmocka_unit_test_setup_teardown(test_server_addresses, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_proxy, setup, teardown),
         cmocka_unit_test(test_call_helpers),
     };
+    setenv("no_proxy", "*", 1); // whoever runs the tests may be behind a proxy
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
