@@ -44,6 +44,10 @@ static void append_escape(fz_buf *out, uint8_t byte) {
 }
 
 void fz_scan_print_json_text(fz_str text, fz_buf *out) {
+    if (text.size == 0) {
+        fz_buf_append_str(out, FZ_STR("\"\""));
+        return;
+    }
     fz_buf_append_byte(out, '"');
     bool valid = fz_utf8_valid(text.data, text.size);
     size_t clean = 0; // start of what needs no change
