@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nanoseconds per record of the Avro decoder, from memory: the flat order of bench/gen.c (w1) and its
-// nested one (w3).
+// Nanoseconds per record of the Avro decoder: the orders of bench/gen.c (w1, w3), from memory.
+//
 // Links: fz_avro
 #include <stdio.h>
 #include <stdlib.h>

@@ -70,7 +70,9 @@ static void keep_bytes(fz_column *column, int64_t start, const uint8_t *keep, in
         int32_t from = column->offsets[start + i];
         int32_t size = column->offsets[start + i + 1] - from;
         if (keep[i]) {
-            memmove(column->data + end, column->data + from, (size_t)size);
+            if (size > 0) { // a column of empty values has no data at all
+                memmove(column->data + end, column->data + from, (size_t)size);
+            }
             end += size;
             column->offsets[++to] = end;
         }
