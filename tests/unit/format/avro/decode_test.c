@@ -372,8 +372,9 @@ static void wide_varints(void **state) {
     fixture f = fixture_new(RECORD(FIELD("l", "\"long\"")), NULL);
     for (unsigned bits = 0; bits < 64; bits++) {
         for (int sign = 0; sign < 2; sign++) {
-            int64_t value = (int64_t)(UINT64_C(1) << bits);
-            value = sign ? -(value - 1) - 1 : value - 1;
+            // 0, 1, 3 ... and -1, -2, -4 ...
+            uint64_t ones = (UINT64_C(1) << bits) - 1;
+            int64_t value = (int64_t)(sign ? ~ones : ones);
             uint64_t rest = ((uint64_t)value << 1) ^ (uint64_t)(value >> 63);
             uint8_t record[10];
             size_t size = 0;
