@@ -58,6 +58,12 @@ FZ_CHECKED fz_code fz_writer_schemas_latest(fz_writer_schemas *schemas, fz_write
 FZ_CHECKED fz_code fz_writer_schemas_find(fz_writer_schemas *schemas, const fz_registry_frame *frame,
                                           fz_writer_schema_entry **out, fz_err *err);
 
+/**
+ * Is a newer version of its subject known by now? What an older one lacks was added later (fz_evolve_input.older). Any
+ * thread.
+ */
+bool fz_writer_schemas_is_older(fz_writer_schemas *schemas, const fz_writer_schema_entry *entry);
+
 /** Name of the subject by strategy and side; record names need the schema's own name. fz_free it. */
 char *fz_writer_schemas_subject(const fz_writer_schemas_options *options, fz_str record_name);
 
