@@ -89,8 +89,9 @@ static void location_read(fz_conf_reader *reader, const fz_conf_path *path,
     } else if (text.size == 0) {
         fz_conf_reader_fault(reader, node, path, "the text is empty");
     } else if (provider == FZ_PROVIDER_S3 || provider == FZ_PROVIDER_GCS) {
-        *out = fz_arena_printf(reader->arena, "%s://%.*s", provider == FZ_PROVIDER_S3 ? "s3" : "gs",
-                               FZ_STR_ARGS(slashes_cut(text, 1)));
+        const char *name = provider == FZ_PROVIDER_S3 ? "s3" : "gs";
+        fz_str full = fz_arena_printf(reader->arena, "%s://%.*s", name, FZ_STR_ARGS(text));
+        (void)uri_location(reader, path, node, full, strlen(name), out);
     } else if (provider == FZ_PROVIDER_AZURE) {
         fz_conf_reader_fault(reader, node, path,
                              "\"%.*s\" is not a location, wanted "

@@ -73,6 +73,10 @@ void fz_conf_top_settle(fz_conf_reader *reader, const fz_conf_node *node, fz_con
         return; // found by its check
     }
     server->host = fz_arena_str(reader->arena, host);
+    if (fz_str_equal_nocase(server->auth.token, FZ_STR("none")) ||
+        fz_str_equal_nocase(server->auth.token, FZ_STR("off"))) {
+        server->auth.token = (fz_str){0}; // written `auth: none`
+    }
     if (!is_loopback(host) && server->auth.token.size == 0) {
         fault(reader, NULL, node, "server", "auth",
               "a token is required unless \"listen\" is a loopback address");
