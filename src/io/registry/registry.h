@@ -108,7 +108,8 @@ void fz_registry_free(fz_registry *registry);
  *
  * subject  only its context counts (`:.ctx:name`): ids are per context; may be empty
  *
- * Errors: NOT_FOUND kind "unknown_schema_id" the registry answered, and does not know it; DENIED
+ * Errors: NOT_FOUND kind "unknown_schema_id" the registry answered, and does not know it; NOT_FOUND
+ *         kind "schema_parse" it does not have what the schema refers to; DENIED
  * naming user and URL; UNAVAILABLE; CORRUPT not a registry's answer; LIMIT text, references or
  * depth.
  */

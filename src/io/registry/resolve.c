@@ -65,7 +65,7 @@ static fz_code visit(walk *w, const fz_registry_reference *r, unsigned depth, fz
         fz_err_prepend(err, "%s refers to version %d of \"%.*s\"", w->what, r->version,
                        FZ_STR_ARGS(r->subject));
         if (code == FZ_NOT_FOUND && err) {
-            err->kind = "unknown_schema_id";
+            err->kind = "schema_parse"; // the id is known, its schema is not whole
         }
         return code;
     }

@@ -30,7 +30,7 @@ typedef fz_code (*fz_registry_fetch)(void *context, fz_str subject, int32_t vers
  * Cycles are cut.
  *
  * what   names the root in messages: "schema id 5"
- * Errors: those of fetch, a NOT_FOUND gets kind "unknown_schema_id"; LIMIT depth, number or size.
+ * Errors: those of fetch, a NOT_FOUND gets kind "schema_parse"; LIMIT depth, number or size.
  */
 FZ_CHECKED fz_code fz_registry_resolve(const fz_registry_raw *root, const char *what,
                                        fz_registry_fetch fetch, void *context,
