@@ -3,6 +3,9 @@
 // (single-value JSON).
 #include "format/avro/default.h"
 
+#include <float.h>
+#include <math.h>
+
 #include "base/codec/text_codec.h"
 #include "base/text/json.h"
 #include "base/text/time.h"
@@ -114,8 +117,11 @@ static bool default_value(fz_arena *arena, const fz_avro_type *source, const fz_
     case FZ_AVRO_LONG:
         return integer_value(source, type, json, &out->as.integer);
     case FZ_AVRO_FLOAT:
+        if (!json_is_number(json) || fabs(json_number_value(json)) > (double)FLT_MAX) {
+            return false;
+        }
         out->as.real32 = (float)json_number_value(json);
-        return json_is_number(json);
+        return true;
     case FZ_AVRO_DOUBLE:
         out->as.real64 = json_number_value(json);
         return json_is_number(json);

@@ -253,10 +253,13 @@ static fz_code compile_collection(compiler *c, const value *v, uint32_t *least) 
 
 // --- unions ---
 
-static const fz_field *find_origin(const fz_type *shape, size_t index) {
+// The shape's field of a source field or branch; *next is where it is looked for first.
+static const fz_field *find_origin(const fz_type *shape, size_t index, size_t *next) {
     for (size_t i = 0; i < shape->field_count; i++) {
-        if ((size_t)(shape->fields[i].origin & FZ_AVRO_ORIGIN_INDEX) == index) {
-            return &shape->fields[i];
+        size_t at = (*next + i) % shape->field_count;
+        if ((size_t)(shape->fields[at].origin & FZ_AVRO_ORIGIN_INDEX) == index) {
+            *next = at + 1;
+            return &shape->fields[at];
         }
     }
     return NULL;
@@ -279,6 +282,7 @@ static fz_code compile_branches(compiler *c, const value *v, uint32_t at) {
     const fz_avro_type *type = v->type;
     uint32_t *branches = FZ_ARENA_ARRAY(&c->plan->arena, uint32_t, type->branch_count);
     uint32_t *ends = FZ_ARENA_ARRAY(&c->plan->arena, uint32_t, type->branch_count);
+    size_t next = 0;
     for (size_t i = 0; i < type->branch_count; i++) {
         if (type->branches[i]->kind == FZ_AVRO_NULL) {
             branches[i] = FZ_AVRO_NULL_BRANCH;
@@ -287,7 +291,7 @@ static fz_code compile_branches(compiler *c, const value *v, uint32_t at) {
         branches[i] = (uint32_t)c->plan->ops.count;
         value branch = {.type = type->branches[i], .form = FZ_AVRO_FORM_PLAIN};
         if (v->target) {
-            branch.shape = find_origin(&v->shape->type, i);
+            branch.shape = find_origin(&v->shape->type, i, &next);
             branch.target = find_target(&v->target->type, branch.shape, &branch.column);
         }
         fz_str step = branch.shape ? branch.shape->name
@@ -383,13 +387,12 @@ static fz_code compile_struct_fields(compiler *c, const fz_avro_type *record, co
     size_t columns = target ? target->field_count : 0;
     bool *filled = (bool *)fz_calloc(columns + 1, sizeof(bool));
     fz_code code = FZ_OK;
-    size_t next = 0; // the shape's fields are in the record's order
+    size_t next = 0; // the shape's fields are mostly in the record's order
     *least = 0;
     for (size_t i = 0; i < record->field_count && code == FZ_OK; i++) {
         value v = {.type = record->fields[i].type, .form = FZ_AVRO_FORM_PLAIN};
-        if (shape && next < shape->field_count &&
-            (size_t)(shape->fields[next].origin & FZ_AVRO_ORIGIN_INDEX) == i) {
-            v.shape = &shape->fields[next++];
+        v.shape = shape ? find_origin(shape, i, &next) : NULL;
+        if (v.shape) {
             v.target = find_target(target, v.shape, &v.column);
             if (v.target && owned && !owned[v.column]) {
                 v.target = NULL;
@@ -442,11 +445,11 @@ static fz_code compile_value(compiler *c, value v, uint32_t *least) {
     }
 }
 
-static fz_code compile_root(compiler *c, const fz_avro_type *root, const fz_schema *shape,
-                            const fz_schema *target, const bool *owned) {
+// Columns of the root: those of a record, or one that holds the whole value.
+static fz_code compile_columns(compiler *c, const fz_avro_type *root, const fz_type *shape,
+                               const fz_type *target, const bool *owned) {
     const fz_avro_type *record = root;
-    bool whole =
-        shape->root.field_count == 1 && (shape->root.fields[0].origin & FZ_AVRO_ORIGIN_ROOT) != 0;
+    bool whole = shape->field_count == 1 && (shape->fields[0].origin & FZ_AVRO_ORIGIN_ROOT) != 0;
     uint32_t least = 0;
     if (root->kind == FZ_AVRO_UNION && root->branch_count == 1 && !whole &&
         root->branches[0]->kind == FZ_AVRO_RECORD) {
@@ -455,19 +458,47 @@ static fz_code compile_root(compiler *c, const fz_avro_type *root, const fz_sche
         record = root->branches[0];
     }
     if (record->kind == FZ_AVRO_RECORD) {
-        return compile_struct_fields(c, record, &shape->root, &target->root, owned, &least);
+        return compile_struct_fields(c, record, shape, target, owned, &least);
     }
     // One column `value`: as a record of one field would be.
     fz_avro_field field = {.name = FZ_STR("value"), .type = root};
     fz_avro_type wrapper = {.kind = FZ_AVRO_RECORD, .fields = &field, .field_count = 1};
-    return compile_struct_fields(c, &wrapper, &shape->root, &target->root, owned, &least);
+    return compile_struct_fields(c, &wrapper, shape, target, owned, &least);
+}
+
+// All columns below one struct of the table that no source field stands for: key.mode: struct.
+static fz_code compile_wrapped(compiler *c, const fz_avro_type *root, const fz_field *shape,
+                               const fz_type *target, const bool *owned) {
+    value v = {.form = FZ_AVRO_FORM_PLAIN, .shape = shape};
+    v.target = find_target(target, shape, &v.column);
+    if (!v.target || !owned[v.column]) {
+        return fz_err_set(c->err, FZ_INVALID, "no column of the decoder for the struct \"%.*s\"",
+                          FZ_STR_ARGS(shape->name));
+    }
+    if (v.target->type.kind != FZ_TYPE_STRUCT) {
+        return incompatible(c, &v);
+    }
+    emit(c, FZ_AVRO_OP_STRUCT, &v);
+    enter(c);
+    FZ_TRY(compile_columns(c, root, &shape->type, &v.target->type, NULL));
+    emit(c, FZ_AVRO_OP_STRUCT_END, &v);
+    c->frames--;
+    for (size_t i = 0; i < target->field_count; i++) {
+        if (i != v.column && owned[i]) {
+            FZ_TRY(compile_fill(c, &target->fields[i], i));
+        }
+    }
+    return FZ_OK;
 }
 
 fz_code fz_avro_plan_compile(fz_avro_plan *plan, const fz_avro_type *root, const fz_schema *shape,
                              const fz_schema *target, const bool *owned, fz_err *err) {
     compiler c = {.plan = plan, .err = err};
     plan->column_count = target->root.field_count;
-    fz_code code = compile_root(&c, root, shape, target, owned);
+    const fz_field *first = shape->root.field_count == 1 ? &shape->root.fields[0] : NULL;
+    fz_code code = first && first->origin == FZ_AVRO_ORIGIN_NONE
+                       ? compile_wrapped(&c, root, first, &target->root, owned)
+                       : compile_columns(&c, root, &shape->root, &target->root, owned);
     emit(&c, FZ_AVRO_OP_END, NULL);
     fz_vec_deinit(&c.above);
     fz_buf_deinit(&c.path);

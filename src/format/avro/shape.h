@@ -8,6 +8,7 @@
 // What fz_field.origin holds in a shape: the index of the field or branch, and how its value
 // becomes a column.
 #define FZ_AVRO_ORIGIN_INDEX 0x00ffffff
+#define FZ_AVRO_ORIGIN_NONE (-1) // made by the caller: a struct around all columns of the shape
 #define FZ_AVRO_ORIGIN_JSON (1 << 30)  // a recursive type, kept as JSON text
 #define FZ_AVRO_ORIGIN_UNION (1 << 29) // a union as a struct of its branches
 #define FZ_AVRO_ORIGIN_ROOT (1 << 28)  // column `value`: the whole of a schema that is not a record

@@ -188,6 +188,25 @@ static void other_columns_are_left_alone(void **state) {
     fixture_free(&f);
 }
 
+// key.mode: struct puts the columns of a shape below one that no source field stands for.
+static void columns_below_a_struct(void **state) {
+    (void)state;
+    fixture f = fixture_shape(RECORD(FIELD("a", "\"int\"") "," FIELD("b", "\"string\"")), NULL);
+    fz_schema *schemas[] = {f.shape, f.target};
+    for (int i = 0; i < 2; i++) {
+        fz_field *fields = FZ_ARENA_ARRAY(&schemas[i]->arena, fz_field, 2);
+        fields[0] = (fz_field){.id = 20, .name = FZ_STR("key"), .origin = -1};
+        fields[0].type = schemas[i]->root;
+        fields[1] = (fz_field){.id = 21, .name = FZ_STR("x"), .type = {.kind = FZ_TYPE_LONG}};
+        schemas[i]->root =
+            (fz_type){.kind = FZ_TYPE_STRUCT, .fields = fields, .field_count = i == 0 ? 1 : 2};
+    }
+    fixture_open(&f);
+    EXPECT_ROW(&f, "\x02\x02z", "{\"key\":{\"a\":1,\"b\":\"z\"},\"x\":null}");
+    REFUSE(&f, "\x02\x04z", "truncated", 2);
+    fixture_free(&f);
+}
+
 static void incompatible_types_are_named(void **state) {
     (void)state;
     static const char *const pairs[][2] = {
@@ -222,14 +241,20 @@ static void incompatible_types_are_named(void **state) {
 static void types_of_the_other_format(void **state) {
     (void)state;
     fixture f = fixture_shape(
-        RECORD(FIELD("u", "{\"type\":\"fixed\",\"name\":\"U\",\"size\":16,\"logicalType\":"
-                          "\"uuid\"}") "," FIELD("v", "{\"type\":\"string\",\"logicalType\":"
-                                                      "\"uuid\"}") "," FIELD(
-            "t",
-            "{\"type\":\"int\",\"logicalType\":\"time-millis\"}") "," FIELD("d",
-                                                                            "{\"type\":\"int\","
-                                                                            "\"logicalType\":"
-                                                                            "\"date\"}")),
+        RECORD(FIELD(
+            "u",
+            "{\"type\":\"fixed\",\"name\":\"U\",\"size\":16,\"logicalType\":"
+            "\"uuid\"}") "," FIELD("v",
+                                   "{\"type\":\"string\",\"logicalType\":"
+                                   "\"uuid\"}") "," FIELD("t",
+                                                          "{\"type\":\"int\",\"logicalType\":"
+                                                          "\"time-millis\"}") "," FIELD("d",
+                                                                                        "{\"type\":"
+                                                                                        "\"int\","
+                                                                                        "\"logicalT"
+                                                                                        "ype\":"
+                                                                                        "\"date\""
+                                                                                        "}")),
         NULL);
     f.target->root.fields[0].type.kind = f.shape->root.fields[0].type.kind = FZ_TYPE_STRING;
     f.target->root.fields[1].type.kind = f.shape->root.fields[1].type.kind = FZ_TYPE_STRING;
@@ -428,6 +453,7 @@ int main(void) {
         cmocka_unit_test(writers_of_other_schemas),
         cmocka_unit_test(missing_fields_take_the_default),
         cmocka_unit_test(other_columns_are_left_alone),
+        cmocka_unit_test(columns_below_a_struct),
         cmocka_unit_test(incompatible_types_are_named),
         cmocka_unit_test(types_of_the_other_format),
         cmocka_unit_test(last_entry_of_a_key_wins),

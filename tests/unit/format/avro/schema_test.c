@@ -208,27 +208,26 @@ static void types_become_columns(void **state) {
 static void what_has_no_column_is_left_out(void **state) {
     (void)state;
     fz_buf warnings = {0};
-    char *text =
-        shape_text(
-            parse(
-                RECORD(
-                    FIELD("a", "\"int\"") "," FIELD("n", "\"null\"") "," FIELD("e", "{\"type\":"
-                                                                                    "\"record\","
-                                                                                    "\"name\":"
-                                                                                    "\"E\","
-                                                                                    "\"fields\":[]"
-                                                                                    "}") "," FIELD(
-                        "o", "[\"null\",\"E\"]") "," FIELD("l", "{\"type\":\"array\",\"items\":"
-                                                                "\"E\"}") "," FIELD("d",
-                                                                                    "{\"type\":"
-                                                                                    "\"bytes\","
-                                                                                    "\"logicalType"
-                                                                                    "\":"
-                                                                                    "\"decimal\","
-                                                                                    "\"precision\":"
-                                                                                    "2,\"scale\":"
-                                                                                    "5}"))),
-            NULL, &warnings);
+    char *text = shape_text(
+        parse(RECORD(FIELD("a", "\"int\"") "," FIELD("n", "\"null\"") "," FIELD(
+            "e",
+            "{\"type\":"
+            "\"record\","
+            "\"name\":"
+            "\"E\","
+            "\"fields\":[]"
+            "}") "," FIELD("o", "[\"null\",\"E\"]") "," FIELD("l",
+                                                              "{\"type\":\"array\",\"items\":"
+                                                              "\"E\"}") "," FIELD("d",
+                                                                                  "{\"type\":"
+                                                                                  "\"bytes\","
+                                                                                  "\"logicalType"
+                                                                                  "\":"
+                                                                                  "\"decimal\","
+                                                                                  "\"precision\":"
+                                                                                  "2,\"scale\":"
+                                                                                  "5}"))),
+        NULL, &warnings);
     assert_string_equal(text, "struct<a: int not null, d: binary not null>");
     const char *said = fz_buf_cstr(&warnings);
     assert_non_null(strstr(said, "field \"n\": left out"));
