@@ -87,7 +87,7 @@ static fz_code json_escape(json_cursor *c) {
     if (unit < 0xD800 || unit > 0xDFFF) {
         return FZ_OK;
     }
-    if (unit > 0xDBFF || c->size - c->at < 6 || c->data[c->at] != '\\' ||
+    if (unit > 0xDBFF || c->size - c->at < 2 || c->data[c->at] != '\\' ||
         c->data[c->at + 1] != 'u') {
         return json_bad(c, "invalid_utf8", "lone surrogate");
     }

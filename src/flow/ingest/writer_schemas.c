@@ -359,8 +359,10 @@ static owned_entry *settle_latest(fz_writer_schemas *schemas, owned_entry *owned
     saw_version(schemas, owned->entry.version);
     fz_str key = slot_key(&owned->entry.frame);
     slot *s = (slot *)fz_map_find(&schemas->slots, key);
-    if (s && s->state == SLOT_READY && s->entry->entry.may_change &&
-        s->entry->entry.version == owned->entry.version) {
+    if (owned->entry.frame.id < 0) {
+        fz_vec_push(&schemas->entries, owned); // a registry that does not tell the id
+    } else if (s && s->state == SLOT_READY && s->entry->entry.may_change &&
+               s->entry->entry.version == owned->entry.version) {
         entry_free(owned);
         owned = s->entry;
     } else {
