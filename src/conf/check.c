@@ -31,25 +31,71 @@ const char *fz_conf_topic_check(fz_str text) {
     return NULL;
 }
 
-/** The C library builds an automaton for every repeat, so a short pattern can want all memory. */
+/** Index behind the bracket expression that starts at `at`. */
+static size_t bracket_skip(fz_str text, size_t at) {
+    size_t i = at + 1;
+    i += i < text.size && text.data[i] == '^';
+    i += i < text.size && text.data[i] == ']'; // the first one is itself
+    while (i < text.size && text.data[i] != ']') {
+        i++;
+    }
+    return i + 1;
+}
+
+/** The largest number between the braces that start at `*at`, at least 1; `*at` goes behind them.
+ */
+static int64_t braces_read(fz_str text, size_t *at) {
+    int64_t largest = 1;
+    int64_t number = 0;
+    size_t i = *at + 1;
+    for (; i < text.size && text.data[i] != '}'; i++) {
+        char c = text.data[i];
+        number = c >= '0' && c <= '9' ? number * 10 + (c - '0') : 0;
+        number = number > FZ_CONFIG_MAX_PATTERN_COST ? FZ_CONFIG_MAX_PATTERN_COST : number;
+        largest = number > largest ? number : largest;
+    }
+    *at = i + 1;
+    return largest + 1;
+}
+
+/**
+ * Whether the automaton of the pattern stays small. The C library copies what a `+` or a {n}
+ * repeats, so "a+++++" and
+ * "((a{99}){99}){99}" want all memory.
+ */
 static bool repeats_bounded(fz_str text) {
-    int64_t product = 1;
-    for (size_t i = 0; i < text.size; i++) {
-        if (text.data[i] != '{') {
-            continue;
-        }
-        int64_t largest = 1;
-        int64_t number = 0;
-        for (i++; i < text.size && text.data[i] != '}'; i++) {
-            char c = text.data[i];
-            number = c >= '0' && c <= '9' ? number * 10 + (c - '0') : 0;
-            if (number > FZ_CONFIG_MAX_PATTERN_REPEAT) {
+    int64_t sums[FZ_CONFIG_MAX_PATTERN_DEPTH] = {0}; // of the open groups
+    size_t depth = 0;
+    int64_t atom = 0; // size of what a repeat would repeat; in sums[depth] already
+    for (size_t i = 0; i < text.size;) {
+        char c = text.data[i];
+        int64_t times = 1;
+        if (c == '(') {
+            if (++depth == FZ_CONFIG_MAX_PATTERN_DEPTH) {
                 return false;
             }
-            largest = number > largest ? number : largest;
+            sums[depth] = 0;
+            atom = 0;
+            i++;
+            continue;
         }
-        product *= largest;
-        if (product > FZ_CONFIG_MAX_PATTERN_REPEAT) {
+        if (c == ')' && depth > 0) {
+            atom = sums[depth--] + 1;
+            sums[depth] += atom;
+            i++;
+        } else if (c == '+' || c == '*' || c == '?') {
+            times = 2;
+            i++;
+        } else if (c == '{') {
+            times = braces_read(text, &i);
+        } else {
+            i = c == '[' ? bracket_skip(text, i) : i + (c == '\\' ? 2 : 1);
+            atom = 1;
+            sums[depth] += 1;
+        }
+        sums[depth] += atom * (times - 1);
+        atom *= times;
+        if (sums[depth] > FZ_CONFIG_MAX_PATTERN_COST) {
             return false;
         }
     }
@@ -61,7 +107,7 @@ const char *fz_conf_pattern_check(fz_str text) {
         return "is not a topic pattern, wanted 1 to 1024 bytes";
     }
     if (!repeats_bounded(text)) {
-        return "repeats too often, wanted at most 1000 by all its {n} together";
+        return "repeats too much, its \"+\", \"*\", \"?\" and {n} together";
     }
     char *pattern = fz_str_dup(text);
     regex_t regex;

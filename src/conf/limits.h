@@ -21,7 +21,8 @@ enum {
     FZ_CONFIG_MAX_TYPE_FIELDS = 10000, // fields in one type
     FZ_CONFIG_MAX_COLUMNS = 10000,     // value.columns, partitioning, sort_order
     FZ_CONFIG_MAX_PATTERN = 1024,      // bytes of topic_pattern
-    FZ_CONFIG_MAX_PATTERN_REPEAT = 1000 // product of its {n} bounds
+    FZ_CONFIG_MAX_PATTERN_DEPTH = 32,  // nested groups of topic_pattern
+    FZ_CONFIG_MAX_PATTERN_COST = 10000, // atoms of it once repeats are written out
 };
 
 #endif
