@@ -38,12 +38,15 @@ fz_schema *fz_scan_schema(const fz_scan *scan);
  * The next rows, all of one file, valid until the next call; NULL at the end.
  *
  * A column that the file lacks is its partition's value (identity), else its initial default, else
- * null. Errors: UNSUPPORTED delete files, file formats and types that are not read; CORRUPT, also a
- * required column that is not there; NOT_FOUND a file that the table lists; LIMIT; naming the file.
+ * null. Rows that position deletes and deletion vectors delete are left out.
+ *
+ * Errors: UNSUPPORTED equality deletes (before the first row), file formats and types that are not
+ * read; CORRUPT, also a required column that is not there; NOT_FOUND a file that the table lists;
+ * LIMIT; naming the file. After an error only free is left.
  */
 FZ_CHECKED fz_code fz_scan_next(fz_scan *scan, fz_batch **out, fz_err *err);
-/** Where the last batch came from, valid until the next fz_scan_next; and the place of its first
- * row in the file. */
+/** Where the last batch came from, valid until the next fz_scan_next; and the place in the file
+ * where it began, deleted rows counted. */
 const fz_iceberg_entry *fz_scan_file(const fz_scan *scan, int64_t *first_row);
 
 #endif

@@ -121,13 +121,11 @@ static void scan_table_commit(scan_table *t, const fz_iceberg_file *file, const 
     fz_buf_deinit(&list);
 }
 
-// Write rows (an array of arrays, one value a column of `fields`) with the schema given and commit
-// them; part is the partition value, NULL if there is none.
-static void scan_table_add(scan_table *t, const char *fields, const char *rows,
-                           const fz_value *part) {
+// Rows (an array of arrays, one value a column) as a Parquet file; metrics may be NULL.
+static void scan_table_parquet(fz_schema *schema, const char *rows, fz_buf *bytes,
+                               fz_file_metrics *metrics) {
     fz_err err = {0};
     json_t *json = NULL;
-    fz_schema *schema = scan_table_schema(fields);
     fz_batch *batch = fz_batch_new(schema, NULL);
     OK(fz_json_parse(fz_str_from(rows), &json, &err));
     for (size_t row = 0; row < json_array_size(json); row++) {
@@ -140,20 +138,27 @@ static void scan_table_add(scan_table *t, const char *fields, const char *rows,
         batch->rows++;
     }
     json_decref(json);
-
-    fz_buf bytes = {0};
     fz_buf_sink sink;
-    fz_buf_sink_init(&sink, &bytes);
+    fz_buf_sink_init(&sink, bytes);
     fz_parquet_options options;
     fz_parquet_options_init(&options);
     options.version = FZ_STR("test");
     fz_parquet_writer *writer = NULL;
-    fz_file_metrics metrics = {0};
     OK(fz_parquet_writer_new(schema, &options, &sink.sink, NULL, &writer, &err));
     OK(fz_parquet_writer_append(writer, batch, 0, batch->rows, &err));
-    OK(fz_parquet_writer_close(writer, &metrics, &err));
+    OK(fz_parquet_writer_close(writer, metrics, &err));
     fz_parquet_writer_free(writer);
+    fz_batch_free(batch);
+}
 
+// Write rows with the schema given and commit them; part is the partition value, NULL if there is
+// none.
+static void scan_table_add(scan_table *t, const char *fields, const char *rows,
+                           const fz_value *part) {
+    fz_schema *schema = scan_table_schema(fields);
+    fz_buf bytes = {0};
+    fz_file_metrics metrics = {0};
+    scan_table_parquet(schema, rows, &bytes, &metrics);
     fz_arena arena = {0};
     fz_value value = part ? *part : (fz_value){0};
     fz_iceberg_file file = {.content = FZ_ICEBERG_DATA,
@@ -172,7 +177,6 @@ static void scan_table_add(scan_table *t, const char *fields, const char *rows,
     fz_arena_deinit(&arena);
     fz_file_metrics_deinit(&metrics);
     fz_buf_deinit(&bytes);
-    fz_batch_free(batch);
     fz_schema_unref(schema);
 }
 
