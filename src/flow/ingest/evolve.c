@@ -429,6 +429,44 @@ static void apply_docs(fz_evolve_work *work) {
     }
 }
 
+// --- aliases ---
+
+static void collect_identities(const fz_type *shape, fz_map *out, bool *aliases) {
+    for (size_t i = 0; i < shape->field_count; i++) {
+        const fz_field *field = &shape->fields[i];
+        if (field->identity.size) {
+            fz_map_put(out, field->identity, (void *)(uintptr_t)field);
+        }
+        *aliases = *aliases || field->alias_count > 0;
+        collect_identities(&field->type, out, aliases);
+    }
+}
+
+static void link_older_names(fz_evolve_work *work, const fz_type *shape, const fz_map *present) {
+    for (size_t i = 0; i < shape->field_count; i++) {
+        const fz_field *field = &shape->fields[i];
+        for (size_t a = 0; a < field->alias_count && field->id > 0; a++) {
+            if (!fz_map_find(present, field->aliases[a]) &&
+                fz_evolve_link_find(&work->link, field->aliases[a]) == 0) {
+                fz_evolve_link_set(&work->link, field->aliases[a], field->id);
+            }
+        }
+        link_older_names(work, &field->type, present);
+    }
+}
+
+// A table may be made from the newest schema and meet the older ones only then: what they call by
+// an alias of a column is that column.
+static void link_aliases(fz_evolve_work *work, const fz_type *shape) {
+    fz_map present = {0};
+    bool aliases = false;
+    collect_identities(shape, &present, &aliases);
+    if (aliases && work->input->may_change) {
+        link_older_names(work, shape, &present);
+    }
+    fz_map_deinit(&present);
+}
+
 static void finish(fz_evolve_work *work, fz_schema *shape, fz_evolve_result *out) {
     const fz_evolve_input *input = work->input;
     *out = (fz_evolve_result){.shape = shape,
@@ -459,6 +497,7 @@ fz_code fz_ingest_evolve(const fz_evolve_input *input, fz_evolve_result *out, fz
     fz_code code = bind_struct(&work, &work.table->root, &shape->root, top);
     if (code == FZ_OK) {
         apply_docs(&work);
+        link_aliases(&work, &shape->root);
         finish(&work, shape, out);
     } else {
         fz_schema_unref(shape);

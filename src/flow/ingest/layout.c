@@ -280,7 +280,7 @@ fz_code fz_layout_create(const fz_config_entry *entry, const fz_schema *key, con
                                        FZ_STR_ARGS(from->name));
                 break;
             }
-            fz_field_copy(&fresh->arena, from, field);
+            fz_evolve_column(&fresh->arena, from, layout->format_version, field);
             field->required = from->required && parts[order[o]].side == FZ_EVOLVE_VALUE;
             fresh->root.field_count++;
         }
@@ -373,11 +373,12 @@ static fz_layout *layout_changed(const fz_layout *from, fz_evolve_result *result
 }
 
 fz_code fz_layout_bind(fz_layout **layout, const fz_config_entry *entry, const fz_schema *shape,
-                       fz_evolve_side side, bool may_change, fz_schema **bound, fz_buf *changes,
-                       fz_err *err) {
+                       fz_evolve_side side, bool may_change, bool older, fz_schema **bound,
+                       fz_buf *changes, fz_err *err) {
     fz_evolve_input input;
     fz_evolve_result result;
     evolve_input(*layout, entry, shape, side, may_change, &input);
+    input.older = older;
     FZ_TRY(fz_ingest_evolve(&input, &result, err));
     if (result.table || result.link_changed) {
         fz_layout *changed = layout_changed(*layout, &result);

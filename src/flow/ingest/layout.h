@@ -59,12 +59,13 @@ FZ_CHECKED fz_code fz_layout_load(const fz_config_entry *entry, fz_iceberg_metad
 /**
  * Bind a shape; *layout is replaced by a newer one if the schema or the link must change.
  *
+ * older    fz_writer_schemas_is_older of the schema
  * bound    the shape with ids, fz_schema_unref it
  * changes  NULL or what was changed, a line each
  * Errors: as fz_ingest_evolve.
  */
 FZ_CHECKED fz_code fz_layout_bind(fz_layout **layout, const fz_config_entry *entry,
                                   const fz_schema *shape, fz_evolve_side side, bool may_change,
-                                  fz_schema **bound, fz_buf *changes, fz_err *err);
+                                  bool older, fz_schema **bound, fz_buf *changes, fz_err *err);
 
 #endif

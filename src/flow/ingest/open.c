@@ -81,7 +81,7 @@ fz_code fz_open_bind_all(fz_stream *stream, const fz_open_shapes *shapes, fz_lay
         }
         fz_schema *bound = NULL;
         fz_code code = fz_layout_bind(layout, stream->entry, parts[i].shape, parts[i].side, true,
-                                      &bound, changes, err);
+                                      false, &bound, changes, err);
         fz_schema_unref(bound);
         FZ_TRY(code);
     }

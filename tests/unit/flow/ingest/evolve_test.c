@@ -373,6 +373,19 @@ static void renames_by_alias(void **state) {
     assert_int_equal(bound_id(&t, "a"), column_id(&t, "a"));
     table_deinit(&t);
 
+    // the table is made from the newest schema, and older writers come only then
+    table_init(&t, "id:long,full_name!:string,s:{y:int}", 2);
+    expect(&t, "id:long,full_name@name!:string,s:{y@x:int}", "");
+    expect(&t, "id:long,name!:string,s:{x:int}", "");
+    assert_int_equal(bound_id(&t, "name"), column_id(&t, "full_name"));
+    assert_int_equal(bound_id(&t, "s.x"), column_id(&t, "s.y"));
+    expect_columns(&t, "struct<id: long, full_name: string not null, s: struct<y: int>>");
+    // both names in one schema are two fields
+    expect(&t, "id:long,name:string,full_name!:string,s:{x:int}", "add column \"name\" string\n");
+    assert_int_equal(bound_id(&t, "full_name"), column_id(&t, "full_name"));
+    expect(&t, "id:long,full_name@name!:string,s:{y@x:int}", "");
+    table_deinit(&t);
+
     table_init(&t, "a:int", 2);
     expect(&t, "a:int", "");
     t.in.policy.rename = FZ_POLICY_KEEP_NAME;
