@@ -176,6 +176,16 @@ static fz_code parse_schema(const char *side, fz_registry_type type, fz_str text
     return lacking(side, "schemas of this type", err);
 }
 
+// A key that is no record is one column `key`.
+static void name_single_key(const fz_writer_schemas *schemas, owned_entry *owned) {
+    fz_type *root = &owned->entry.shape->root;
+    if (schemas->options.is_key && strcmp(owned->entry.schema->ops->name, "avro") == 0 &&
+        fz_avro_schema_root(owned->entry.schema)->kind != FZ_AVRO_RECORD &&
+        root->field_count == 1) {
+        root->fields[0].name = FZ_STR("key");
+    }
+}
+
 // Takes `schema`, also on failure.
 static fz_code make_entry(const fz_writer_schemas *schemas, fz_writer_schema *schema,
                           owned_entry **out, fz_err *err) {
@@ -191,6 +201,7 @@ static fz_code make_entry(const fz_writer_schemas *schemas, fz_writer_schema *sc
         entry_free(owned);
         return code;
     }
+    name_single_key(schemas, owned);
     *out = owned;
     return FZ_OK;
 }
@@ -224,6 +235,9 @@ static fz_code entry_of_registry(fz_writer_schemas *schemas, const fz_registry_s
 }
 
 static bool is_raw(const fz_config_side *side) {
+    if (side->mode == FZ_KEY_MODE_BYTES) {
+        return true; // whatever the key's format is
+    }
     switch (side->format) {
     case FZ_CONFIG_FORMAT_JSON:
     case FZ_CONFIG_FORMAT_CONNECT_JSON:
@@ -247,6 +261,9 @@ static fz_code make_fixed(fz_writer_schemas *schemas, owned_entry **out, fz_err 
     bool optional = schemas->options.is_key;
     fz_str record_name = {0};
     fz_writer_schema *schema = NULL;
+    if (side->mode == FZ_KEY_MODE_BYTES) {
+        return make_entry(schemas, fz_raw_schema_new(FZ_RAW_BYTES, column, optional), out, err);
+    }
     switch (side->format) {
     case FZ_CONFIG_FORMAT_STRING:
         schema = fz_raw_schema_new(FZ_RAW_STRING, column, optional);

@@ -296,6 +296,26 @@ static void unframed_values_have_the_newest(void **state) {
     stop(&f);
 }
 
+static void keys_that_are_no_record(void **state) {
+    (void)state;
+    fixture f;
+    start(&f);
+    f.options.is_key = true;
+    f.side.mode = FZ_KEY_MODE_COLUMNS;
+    add(&f, "orders-key", 1, FZ_REGISTRY_AVRO, "\"long\"", NULL, 0);
+    open_schemas(&f);
+    fz_writer_schema_entry *entry = NULL;
+    assert_int_equal(latest(&f, &entry), FZ_OK);
+    assert_true(fz_str_equal(entry->shape->root.fields[0].name, FZ_STR("key")));
+    assert_int_equal(entry->shape->root.fields[0].type.kind, FZ_TYPE_LONG);
+    f.side.mode = FZ_KEY_MODE_BYTES;
+    open_schemas(&f);
+    assert_int_equal(latest(&f, &entry), FZ_OK);
+    assert_int_equal(entry->shape->root.fields[0].type.kind, FZ_TYPE_BINARY);
+    assert_false(entry->shape->root.fields[0].required);
+    stop(&f);
+}
+
 typedef struct seeker {
     fz_writer_schemas *schemas;
     fz_thread thread;
@@ -350,6 +370,7 @@ int main(void) {
         cmocka_unit_test(other_types_are_refused),
         cmocka_unit_test(without_a_registry),
         cmocka_unit_test(unframed_values_have_the_newest),
+        cmocka_unit_test(keys_that_are_no_record),
         cmocka_unit_test(threads_share_one_request),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
