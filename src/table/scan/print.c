@@ -2,11 +2,14 @@
 // Printing rows: JSON lines, CSV and aligned text.
 #include "table/scan/print.h"
 
-#include "base/memory.h"
+#include "base/vec.h"
 #include "data/transform.h"
 #include "table/scan/print_cell.h"
 
-#define WIDTH_ROWS 1000 // of the first batch decide the widths of text
+// The first rows of text are held back, since they decide the widths: at most so many, and so many
+// bytes.
+#define HELD_ROWS 1000
+#define HELD_BYTES ((size_t)1 << 22)
 
 struct fz_scan_printer {
     fz_scan_format format;
@@ -14,6 +17,8 @@ struct fz_scan_printer {
     bool started;   // names are out
     size_t *widths; // characters a column, of text
     fz_buf cell;
+    fz_buf held;         // cells of text
+    FZ_VEC(size_t) ends; // of the cells in it
 };
 
 fz_scan_printer *fz_scan_printer_new(fz_scan_format format, fz_schema *schema) {
@@ -29,6 +34,8 @@ void fz_scan_printer_free(fz_scan_printer *printer) {
         fz_schema_unref(printer->schema);
         fz_free(printer->widths);
         fz_buf_deinit(&printer->cell);
+        fz_buf_deinit(&printer->held);
+        fz_vec_deinit(&printer->ends);
         fz_free(printer);
     }
 }
@@ -167,26 +174,22 @@ static void text_put(fz_str text, size_t width, bool right, bool last, fz_buf *o
     }
 }
 
-static void text_measure(fz_scan_printer *printer, const fz_batch *batch, int64_t from,
-                         int64_t count) {
+// A cell with what stands before it; the last one ends the line.
+static void text_cell_put(fz_scan_printer *printer, fz_str text, size_t column, fz_buf *out) {
     const fz_type *root = &printer->schema->root;
-    for (size_t i = 0; i < root->field_count; i++) {
-        printer->widths[i] = characters(text_cell(printer, root->fields[i].name, false));
-        for (int64_t row = from; batch && row < from + count && row < from + WIDTH_ROWS; row++) {
-            size_t used = characters(text_of(printer, &batch->columns[i], row));
-            printer->widths[i] = used > printer->widths[i] ? used : printer->widths[i];
-        }
+    bool last = column + 1 == root->field_count;
+    fz_buf_append_str(out, column ? FZ_STR("  ") : FZ_STR(""));
+    text_put(text, printer->widths[column], is_number(&root->fields[column].type), last, out);
+    if (last) {
+        fz_buf_append_byte(out, '\n');
     }
 }
 
 static void text_names(fz_scan_printer *printer, fz_buf *out) {
     const fz_type *root = &printer->schema->root;
     for (size_t i = 0; i < root->field_count; i++) {
-        fz_buf_append_str(out, i ? FZ_STR("  ") : FZ_STR(""));
-        text_put(text_cell(printer, root->fields[i].name, false), printer->widths[i],
-                 is_number(&root->fields[i].type), i + 1 == root->field_count, out);
+        text_cell_put(printer, text_cell(printer, root->fields[i].name, false), i, out);
     }
-    fz_buf_append_byte(out, '\n');
     for (size_t i = 0; i < root->field_count; i++) {
         fz_buf_append_str(out, i ? FZ_STR("  ") : FZ_STR(""));
         pad(out, printer->widths[i], 0, '-');
@@ -194,41 +197,68 @@ static void text_names(fz_scan_printer *printer, fz_buf *out) {
     fz_buf_append_byte(out, '\n');
 }
 
+// Names and what was held back, now that widths are known.
+static void text_release(fz_scan_printer *printer, fz_buf *out) {
+    const fz_type *root = &printer->schema->root;
+    size_t columns = root->field_count;
+    for (size_t i = 0; i < columns; i++) {
+        printer->widths[i] = characters(text_cell(printer, root->fields[i].name, false));
+    }
+    size_t at = 0;
+    for (size_t i = 0; i < printer->ends.count; i++) {
+        size_t end = printer->ends.data[i];
+        size_t used = characters(fz_str_slice(fz_buf_view(&printer->held), at, end));
+        size_t *width = &printer->widths[i % columns];
+        *width = used > *width ? used : *width;
+        at = end;
+    }
+    text_names(printer, out);
+    at = 0;
+    for (size_t i = 0; i < printer->ends.count; i++) {
+        size_t end = printer->ends.data[i];
+        text_cell_put(printer, fz_str_slice(fz_buf_view(&printer->held), at, end), i % columns,
+                      out);
+        at = end;
+    }
+    printer->started = true;
+    fz_buf_deinit(&printer->held);
+    fz_vec_deinit(&printer->ends);
+}
+
 static void text_row(fz_scan_printer *printer, const fz_batch *batch, int64_t row, fz_buf *out) {
     for (size_t i = 0; i < batch->column_count; i++) {
-        const fz_column *column = &batch->columns[i];
-        fz_buf_append_str(out, i ? FZ_STR("  ") : FZ_STR(""));
-        text_put(text_of(printer, column, row), printer->widths[i], is_number(&column->field->type),
-                 i + 1 == batch->column_count, out);
+        fz_str text = text_of(printer, &batch->columns[i], row);
+        if (printer->started) {
+            text_cell_put(printer, text, i, out);
+        } else {
+            fz_buf_append_str(&printer->held, text);
+            fz_vec_push(&printer->ends, printer->held.size);
+        }
     }
-    fz_buf_append_byte(out, '\n');
+    if (!printer->started && (printer->ends.count >= HELD_ROWS * batch->column_count ||
+                              printer->held.size >= HELD_BYTES)) {
+        text_release(printer, out);
+    }
 }
 
 // --- all of them ---
 
-static void start(fz_scan_printer *printer, const fz_batch *batch, int64_t from, int64_t count,
-                  fz_buf *out) {
-    if (printer->started) {
-        return;
-    }
-    printer->started = true;
-    if (printer->format == FZ_SCAN_CSV) {
+static void csv_start(fz_scan_printer *printer, fz_buf *out) {
+    if (!printer->started) {
+        printer->started = true;
         csv_names(printer, out);
-    } else if (printer->format == FZ_SCAN_TEXT) {
-        text_measure(printer, batch, from, count);
-        text_names(printer, out);
     }
 }
 
 void fz_scan_printer_rows(fz_scan_printer *printer, const fz_batch *batch, int64_t from,
                           int64_t count, fz_buf *out) {
-    start(printer, batch, from, count, out);
     for (int64_t row = from; row < from + count; row++) {
         switch (printer->format) {
         case FZ_SCAN_JSON:
             json_row(batch, row, out);
             break;
         case FZ_SCAN_CSV:
+            csv_start(printer, out);
             csv_row(printer, batch, row, out);
             break;
         case FZ_SCAN_TEXT:
@@ -239,5 +269,9 @@ void fz_scan_printer_rows(fz_scan_printer *printer, const fz_batch *batch, int64
 }
 
 void fz_scan_printer_finish(fz_scan_printer *printer, fz_buf *out) {
-    start(printer, NULL, 0, 0, out);
+    if (printer->format == FZ_SCAN_CSV) {
+        csv_start(printer, out);
+    } else if (printer->format == FZ_SCAN_TEXT && !printer->started) {
+        text_release(printer, out);
+    }
 }

@@ -6,7 +6,8 @@
 #include "data/batch.h"
 
 typedef enum fz_scan_format {
-    FZ_SCAN_TEXT, // aligned by the first batch; control characters escaped; null as "null"
+    FZ_SCAN_TEXT, // aligned by the first rows (held back till then); control characters escaped;
+                  // null as "null"
     FZ_SCAN_JSON, // an object a line
     FZ_SCAN_CSV,  // RFC 4180 with a line of names; null is nothing, an empty text is ""
 } fz_scan_format;
@@ -21,7 +22,7 @@ void fz_scan_printer_free(fz_scan_printer *printer);
 /** Append rows [from, from + count) to `out`, names first (check `out`, empty it as it suits). */
 void fz_scan_printer_rows(fz_scan_printer *printer, const fz_batch *batch, int64_t from,
                           int64_t count, fz_buf *out);
-/** Append what is still missing: the line of names when there were no rows. */
+/** Append what is still missing: rows held back, names when there were no rows. */
 void fz_scan_printer_finish(fz_scan_printer *printer, fz_buf *out);
 
 /**
