@@ -192,13 +192,13 @@ static fz_code does_not_fit(const fz_parquet_plan *plan, fz_err *err) {
                            FZ_STR_ARGS(plan->view->name));
 }
 
-static fz_code fill_copy(fz_column *column, const uint8_t *valid, size_t count, size_t slots,
-                         const uint8_t *from) {
+static void fill_copy(fz_column *column, const uint8_t *valid, size_t count, size_t slots,
+                      const uint8_t *from) {
     size_t width = (size_t)column->width;
     uint8_t *to = (uint8_t *)column->values + (size_t)column->length * width;
     if (count == slots) {
         memcpy(to, from, slots * width);
-        return FZ_OK;
+        return;
     }
     for (size_t i = 0; i < slots; i++, to += width) {
         if (valid[i]) {
@@ -208,7 +208,6 @@ static fz_code fill_copy(fz_column *column, const uint8_t *valid, size_t count, 
             memset(to, 0, width);
         }
     }
-    return FZ_OK;
 }
 
 static void fill_booleans(fz_column *column, const uint8_t *valid, size_t slots,
@@ -287,27 +286,26 @@ static fz_code assemble_leaf(const fz_parquet_plan *plan, fz_column *column, int
     if (valid != plan->reader->value_count) {
         return disagree(plan, err);
     }
+    if (slots == 0) {
+        return FZ_OK; // the column may have no arrays yet
+    }
     FZ_TRY(fz_column_grow(column, slots, err));
     size_t count = (size_t)slots;
     const uint8_t *there = scratch->data;
     const uint8_t *from = plan->reader->values.fixed.data;
-    if (valid > 0 || column->offsets || column->values) {
-        switch (plan->conversion) {
-        case FZ_PARQUET_CONVERT_BOOLEAN:
-            fill_booleans(column, there, count, from);
-            break;
-        case FZ_PARQUET_CONVERT_COPY:
-            if (count > 0) {
-                FZ_TRY(fill_copy(column, there, valid, count, from));
-            }
-            break;
-        case FZ_PARQUET_CONVERT_BYTES:
-        case FZ_PARQUET_CONVERT_FIXED_BYTES:
-            FZ_TRY(fill_bytes(plan, column, there, count, err));
-            break;
-        default:
-            FZ_TRY(fill_converted(plan, column, there, count, err));
-        }
+    switch (plan->conversion) {
+    case FZ_PARQUET_CONVERT_BOOLEAN:
+        fill_booleans(column, there, count, from);
+        break;
+    case FZ_PARQUET_CONVERT_COPY:
+        fill_copy(column, there, valid, count, from);
+        break;
+    case FZ_PARQUET_CONVERT_BYTES:
+    case FZ_PARQUET_CONVERT_FIXED_BYTES:
+        FZ_TRY(fill_bytes(plan, column, there, count, err));
+        break;
+    default:
+        FZ_TRY(fill_converted(plan, column, there, count, err));
     }
     set_validity(column, there, valid, count);
     return FZ_OK;
@@ -318,6 +316,9 @@ static fz_code assemble_list(const fz_parquet_plan *plan, fz_column *column, int
                              fz_buf *scratch, fz_err *err) {
     size_t valid = 0;
     FZ_TRY(find_valid(plan, slots, scratch, &valid, err));
+    if (slots == 0) {
+        return FZ_OK; // nor do the items
+    }
     FZ_TRY(fz_column_grow(column, slots, err));
     const fz_parquet_column_reader *r = plan->reader;
     const fz_parquet_view *view = plan->view;

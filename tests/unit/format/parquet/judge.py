@@ -388,6 +388,7 @@ def pyarrow_file(seed, path):
         }
     if rng.random() < 0.2:
         options["use_deprecated_int96_timestamps"] = True
+        options.get("column_encoding", {})["ts"] = "PLAIN"
     if rng.random() < 0.3:
         options["use_compliant_nested_type"] = True
     pq.write_table(table, path, **options)
