@@ -5,6 +5,7 @@
 
 #include "base/codec/hash.h"
 #include "base/codec/text_codec.h"
+#include "io/store/fault_store.h"
 #include "table/scan/greatest.h"
 #include "table/scan/print.h"
 #include "unit/table/scan/scan_table.h"
@@ -397,6 +398,96 @@ static void greatest_offsets(void **state) {
     scan_table_deinit(&t);
 }
 
+static void every_read_can_fail(void **state) {
+    (void)state;
+    const char *fields = F(1, "n", "\"int\"") "," F(2, "s", "\"string\"");
+    scan_table t;
+    scan_table_init(&t, 2, fields, 0, NULL);
+    t.store = fz_store_fault_new(t.store);
+    for (int i = 0; i < 3; i++) {
+        scan_table_add(&t, fields, "[[1,\"a\"],[2,null]]", NULL);
+    }
+    const fz_scan_options all = {.batch_rows = 1};
+    const char *want = "{\"n\":1,\"s\":\"a\"}\n{\"n\":2,\"s\":null}\n";
+    for (int when = FZ_STORE_FAULT_BEFORE; when <= (int)FZ_STORE_FAULT_AFTER; when++) {
+        for (uint64_t n = 1;; n++) {
+            fz_buf text = {0};
+            fz_err err = {0};
+            fz_store_fault_plan(t.store, FZ_STORE_FAULT_ANY, n, 1, (fz_store_fault_when)when,
+                                FZ_UNAVAILABLE);
+            fz_code code = scan_text(&t, &all, &text, &err);
+            bool struck = fz_store_fault_struck(t.store);
+            // what came before the failure is whole rows
+            for (size_t at = 0; at < text.size; at += strlen(want)) {
+                size_t left = text.size - at < strlen(want) ? text.size - at : strlen(want);
+                assert_memory_equal(text.data + at, want, left);
+            }
+            fz_buf_deinit(&text);
+            if (!struck) {
+                assert_int_equal(code, FZ_OK);
+                assert_true(n > 8);
+                break;
+            }
+            assert_int_equal(code, FZ_UNAVAILABLE);
+            assert_non_null(strstr(err.text, "\"memory://lake/t/"));
+        }
+    }
+    scan_table_deinit(&t);
+}
+
+static void the_budget_is_kept(void **state) {
+    (void)state;
+    const char *fields = F(1, "n", "\"int\"") "," F(2, "s", "\"string\"");
+    scan_table t;
+    scan_table_init(&t, 2, fields, 0, NULL);
+    scan_table_add(&t, fields, "[[1,\"a\"],[2,null],[3,\"a long text, and another one\"]]", NULL);
+    int refused = 0;
+    for (int64_t limit = 1; limit < 1 << 20; limit = limit * 5 / 4 + 1) {
+        fz_budget budget;
+        fz_buf text = {0};
+        fz_err err = {0};
+        fz_budget_init(&budget, limit);
+        const fz_scan_options all = {.budget = &budget};
+        fz_code code = scan_text(&t, &all, &text, &err);
+        assert_true(code == FZ_OK || code == FZ_LIMIT);
+        refused += code == FZ_LIMIT;
+        assert_int_equal(fz_budget_used(&budget), 0);
+        fz_buf_deinit(&text);
+    }
+    assert_true(refused > 3);
+    scan_table_deinit(&t);
+}
+
+static void damaged_files_do_not_crash(void **state) {
+    (void)state;
+    const char *fields = F(1, "n", "\"int\"") "," F(2, "l", LIST(3, "\"string\""));
+    const fz_scan_options all = {0};
+    scan_table t;
+    fz_err err = {0};
+    fz_buf whole = {0};
+    scan_table_init(&t, 2, fields, 0, NULL);
+    scan_table_add(&t, fields, "[[1,[\"a\",null]],[2,null],[3,[]]]", NULL);
+    OK(fz_store_read_all(t.store, FZ_STR("t/data/0.parquet"), &whole, &err));
+    srand(5);
+    int corrupt = 0;
+    for (int round = 0; round < 1500; round++) {
+        size_t at = (size_t)rand() % whole.size;
+        uint8_t was = whole.data[at];
+        fz_buf text = {0};
+        whole.data[at] = (uint8_t)rand();
+        OK(fz_store_put(t.store, FZ_STR("t/data/0.parquet"), fz_buf_view(&whole), &err));
+        fz_code code = scan_text(&t, &all, &text, &err);
+        assert_true(code == FZ_OK || code == FZ_CORRUPT || code == FZ_UNSUPPORTED ||
+                    code == FZ_LIMIT);
+        corrupt += code == FZ_CORRUPT;
+        whole.data[at] = was;
+        fz_buf_deinit(&text);
+    }
+    assert_true(corrupt > 100);
+    fz_buf_deinit(&whole);
+    scan_table_deinit(&t);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(evolution),
@@ -406,6 +497,9 @@ int main(void) {
         cmocka_unit_test(equality_deletes_are_refused),
         cmocka_unit_test(deleted_rows_are_left_out),
         cmocka_unit_test(greatest_offsets),
+        cmocka_unit_test(every_read_can_fail),
+        cmocka_unit_test(the_budget_is_kept),
+        cmocka_unit_test(damaged_files_do_not_crash),
     };
     return cmocka_run_group_tests_name("scan", tests, NULL, NULL);
 }
