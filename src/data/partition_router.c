@@ -21,6 +21,7 @@ typedef struct source {
     fz_type_kind result_kind;
     fz_map interned;       // distinct byte values; a key holds the index + 1
     FZ_VEC(fz_str) values; // by that index; bytes are the map's
+    size_t last;           // index of the last one met
 } source;
 
 /*
@@ -255,14 +256,11 @@ static int64_t bytes_key(source *s, int64_t row) {
     if (s->transform.kind == FZ_TRANSFORM_TRUNCATE) {
         bytes = fz_transform_truncate_bytes(s->transform.parameter, value.kind, bytes);
     }
-    if (s->values.count) {
-        // Neighbours are often equal; the last new value is the best guess.
-        fz_str last = s->values.data[s->values.count - 1];
-        if (fz_str_equal(last, bytes)) {
-            return (int64_t)s->values.count - 1;
-        }
+    // Neighbours are often equal.
+    if (s->last >= s->values.count || !fz_str_equal(s->values.data[s->last], bytes)) {
+        s->last = (size_t)intern(s, bytes);
     }
-    return intern(s, bytes);
+    return (int64_t)s->last;
 }
 
 static bool is_bytes(fz_type_kind kind) {
