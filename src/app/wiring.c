@@ -166,7 +166,7 @@ static fz_code open_registry(fz_wiring *wiring, const fz_config_registry *config
     fz_code code = fz_registry_http_open(&options, &inner, err);
     fz_free(urls);
     if (code == FZ_OK) {
-        *out = fz_registry_cached_new(inner, NULL);
+        *out = fz_registry_cached_new(inner, &(fz_registry_cache_options){.unknown_retry_ms = -1, .clock = wiring->clock});
     }
     return code;
 }
