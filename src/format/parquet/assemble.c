@@ -325,6 +325,7 @@ static fz_code assemble_list(const fz_parquet_plan *plan, fz_column *column, int
     int64_t base = column->children[0].length;
     int64_t items = 0;
     int64_t slot = -1;
+    bool open = false;
     int32_t *offsets = column->offsets + column->length + 1;
     for (size_t i = 0; i < r->level_count; i++) {
         uint8_t rep = level(&r->rep, i);
@@ -337,6 +338,9 @@ static fz_code assemble_list(const fz_parquet_plan *plan, fz_column *column, int
                 offsets[slot] = (int32_t)(base + items);
             }
             slot++;
+            open = def >= view->item_def;
+        } else if (!open || def < view->item_def) {
+            return disagree(plan, err); // goes on with a list that is null or empty
         }
         // Deeper repetitions belong to lists inside the item.
         items += def >= view->item_def && rep <= view->slot_rep + 1;

@@ -40,6 +40,7 @@ void fz_parquet_dictionary_init(fz_parquet_dictionary *d, fz_parquet_dictionary_
 void fz_parquet_dictionary_deinit(fz_parquet_dictionary *d) {
     fz_buf_deinit(&d->plain);
     fz_free(d->starts);
+    fz_free(d->keys);
     fz_free(d->slots);
     *d = (fz_parquet_dictionary){0};
 }
@@ -57,7 +58,9 @@ void fz_parquet_dictionary_reset(fz_parquet_dictionary *d) {
         d->slot_count = 0;
         fz_buf_deinit(&d->plain);
         fz_free(d->starts);
+        fz_free(d->keys);
         d->starts = NULL;
+        d->keys = NULL;
         d->start_capacity = 0;
     } else if (d->count > 0) {
         memset(d->slots, 0, d->slot_count * slot_size(d));
@@ -69,7 +72,7 @@ void fz_parquet_dictionary_reset(fz_parquet_dictionary *d) {
 }
 
 size_t fz_parquet_dictionary_memory(const fz_parquet_dictionary *d) {
-    return d->plain.capacity + d->start_capacity * sizeof(uint32_t) +
+    return d->plain.capacity + d->start_capacity * (sizeof(uint32_t) + sizeof *d->keys) +
            (size_t)d->slot_count * slot_size(d);
 }
 
@@ -182,48 +185,57 @@ bool fz_parquet_dictionary_encode_64(fz_parquet_dictionary *d, const uint64_t *v
     return encode_ints(d, values, count, indices, 8);
 }
 
-/** Up to 16 bytes as two words: equal lengths and equal words mean equal bytes. */
-static inline void load_words(const uint8_t *p, size_t size, uint64_t words[2]) {
-    if (size >= 8) {
-        memcpy(&words[0], p, 8);
-        memcpy(&words[1], p + size - 8, 8);
-    } else if (size >= 4) {
-        uint32_t a;
-        uint32_t b;
-        memcpy(&a, p, 4);
-        memcpy(&b, p + size - 4, 4);
-        words[0] = a;
-        words[1] = b;
-    } else if (size > 0) {
-        words[0] = p[0] | (uint64_t)p[size >> 1] << 8;
-        words[1] = p[size - 1];
-    } else {
-        words[0] = words[1] = 0;
+enum { SHORT_MAX = 15 }; // bytes of a value that is its own key
+
+/** Masks that keep the first n bytes of two words. */
+static const uint64_t KEEP[SHORT_MAX + 1][2] = {
+    {0, 0},
+    {0xff, 0},
+    {0xffff, 0},
+    {0xffffff, 0},
+    {0xffffffff, 0},
+    {0xffffffffff, 0},
+    {0xffffffffffff, 0},
+    {0xffffffffffffff, 0},
+    {UINT64_MAX, 0},
+    {UINT64_MAX, 0xff},
+    {UINT64_MAX, 0xffff},
+    {UINT64_MAX, 0xffffff},
+    {UINT64_MAX, 0xffffffff},
+    {UINT64_MAX, 0xffffffffff},
+    {UINT64_MAX, 0xffffffffffff},
+    {UINT64_MAX, 0xffffffffffffff},
+};
+
+/**
+ * The key of a value: a short one's bytes and, in the top byte, its size; a long one's hash and
+ * size, marked. Keys of different short values differ; of long ones they nearly always do.
+ */
+static inline void make_key(const uint8_t *p, size_t size, bool wide, uint64_t key[2]) {
+    if (FZ_LIKELY(size <= SHORT_MAX)) {
+        uint64_t words[2] = {0, 0};
+        if (FZ_LIKELY(wide)) { // 16 bytes may be looked at: no branches on the size
+            memcpy(words, p, 16);
+        } else if (size) {
+            memcpy(words, p, size);
+        }
+        key[0] = words[0] & KEEP[size][0];
+        key[1] = (words[1] & KEEP[size][1]) | (uint64_t)size << 56;
+        return;
     }
+    key[0] = fz_xxh3_64(p, size);
+    key[1] = (uint64_t)size | (uint64_t)0xff << 56;
 }
 
-static inline uint32_t hash_bytes(const uint8_t *p, size_t size) {
-    if (size > 16) {
-        return (uint32_t)fz_xxh3_64(p, size);
-    }
-    uint64_t words[2];
-    load_words(p, size, words);
+static inline bool is_long(const uint64_t key[2]) {
+    return key[1] >> 56 == 0xff;
+}
+
+static inline uint32_t hash_key(const uint64_t key[2]) {
     __extension__ unsigned __int128 product =
-        (unsigned __int128)(words[0] ^ 0xa0761d6478bd642fu ^ size) *
-        (words[1] ^ 0xe7037ed1a0b428dbu);
+        (unsigned __int128)(key[0] ^ 0xa0761d6478bd642fu) * (key[1] ^ 0xe7037ed1a0b428dbu);
     uint64_t h = (uint64_t)product ^ (uint64_t)(product >> 64);
     return (uint32_t)(h ^ h >> 32);
-}
-
-static inline bool same_bytes(const uint8_t *a, const uint8_t *b, size_t size) {
-    if (size > 16) {
-        return memcmp(a, b, size) == 0;
-    }
-    uint64_t x[2];
-    uint64_t y[2];
-    load_words(a, size, x);
-    load_words(b, size, y);
-    return ((x[0] ^ y[0]) | (x[1] ^ y[1])) == 0;
 }
 
 fz_str fz_parquet_dictionary_bytes(const fz_parquet_dictionary *d, uint32_t index) {
@@ -236,21 +248,31 @@ fz_str fz_parquet_dictionary_bytes(const fz_parquet_dictionary *d, uint32_t inde
     return fz_str_make(at + 4, size);
 }
 
-static bool insert_bytes(fz_parquet_dictionary *d, bytes_slot *slot, uint32_t hash, fz_str value) {
-    if (d->plain.size + value.size + 4 > d->limit) {
+/** Room for one more start and key. */
+static bool entry_room(fz_parquet_dictionary *d) {
+    if (d->count < d->start_capacity) {
+        return true;
+    }
+    size_t capacity = d->start_capacity ? d->start_capacity * 2 : FIRST_SLOTS / 2;
+    uint32_t *starts = fz_try_realloc(d->starts, capacity, sizeof *starts);
+    d->starts = starts ? starts : d->starts;
+    void *keys = fz_try_realloc(d->keys, capacity, sizeof *d->keys);
+    d->keys = keys ? keys : d->keys;
+    if (!starts || !keys) {
         return false;
     }
+    d->start_capacity = capacity;
+    return true;
+}
+
+static bool insert_bytes(fz_parquet_dictionary *d, bytes_slot *slot, uint32_t hash,
+                         const uint64_t key[2], fz_str value) {
+    if (d->plain.size + value.size + 4 > d->limit || !entry_room(d)) {
+        return false;
+    }
+    d->starts[d->count] = (uint32_t)d->plain.size;
+    memcpy(d->keys[d->count], key, sizeof *d->keys);
     if (d->kind == FZ_PARQUET_DICTIONARY_BYTES) {
-        if (d->count == d->start_capacity) {
-            size_t capacity = d->start_capacity ? d->start_capacity * 2 : FIRST_SLOTS / 2;
-            uint32_t *starts = fz_try_realloc(d->starts, capacity, sizeof(uint32_t));
-            if (!starts) {
-                return false;
-            }
-            d->starts = starts;
-            d->start_capacity = capacity;
-        }
-        d->starts[d->count] = (uint32_t)d->plain.size;
         fz_buf_append_le32(&d->plain, (uint32_t)value.size);
     }
     fz_buf_append_str(&d->plain, value);
@@ -260,26 +282,31 @@ static bool insert_bytes(fz_parquet_dictionary *d, bytes_slot *slot, uint32_t ha
 }
 
 /** Index + 1 of a value, 0 at the limit. */
-static inline uint32_t find_or_insert(fz_parquet_dictionary *d, uint32_t hash, fz_str value) {
+static inline uint32_t find_or_insert(fz_parquet_dictionary *d, uint32_t hash,
+                                      const uint64_t key[2], const fz_parquet_bytes *values,
+                                      size_t i) {
     bytes_slot *slots = (bytes_slot *)d->slots;
     uint32_t mask = d->slot_count - 1;
     uint32_t at = hash & mask;
     while (slots[at].index) {
-        if (slots[at].hash == hash) {
-            fz_str have = fz_parquet_dictionary_bytes(d, slots[at].index - 1);
-            if (have.size == value.size &&
-                same_bytes((const uint8_t *)have.data, (const uint8_t *)value.data, value.size)) {
-                return slots[at].index;
+        uint32_t index = slots[at].index - 1;
+        if (slots[at].hash == hash && d->keys[index][0] == key[0] && d->keys[index][1] == key[1]) {
+            if (FZ_LIKELY(!is_long(key)) || fz_str_equal(fz_parquet_dictionary_bytes(d, index),
+                                                         fz_parquet_bytes_at(values, i))) {
+                return index + 1;
             }
         }
         at = (at + 1) & mask;
     }
-    return insert_bytes(d, &slots[at], hash, value) ? slots[at].index : 0;
+    return insert_bytes(d, &slots[at], hash, key, fz_parquet_bytes_at(values, i)) ? slots[at].index
+                                                                                  : 0;
 }
 
 bool fz_parquet_dictionary_encode_bytes(fz_parquet_dictionary *d, const fz_parquet_bytes *values,
                                         size_t count, uint32_t *indices) {
     uint32_t hashes[BLOCK];
+    uint64_t keys[BLOCK][2];
+    const uint8_t *last_wide = values->readable >= 16 ? values->data + values->readable - 16 : NULL;
     for (size_t from = 0; from < count; from += BLOCK) {
         size_t n = count - from < BLOCK ? count - from : BLOCK;
         if (!room(d, n)) {
@@ -289,11 +316,17 @@ bool fz_parquet_dictionary_encode_bytes(fz_parquet_dictionary *d, const fz_parqu
         uint32_t mask = d->slot_count - 1;
         for (size_t i = 0; i < n; i++) {
             fz_str value = fz_parquet_bytes_at(values, from + i);
-            hashes[i] = hash_bytes((const uint8_t *)value.data, value.size);
+            const uint8_t *at = (const uint8_t *)value.data;
+            make_key(at, value.size, last_wide && at <= last_wide, keys[i]);
+            hashes[i] = hash_key(keys[i]);
             __builtin_prefetch(&slots[hashes[i] & mask]);
         }
+        for (size_t i = 0; d->slot_count > KEPT_SLOTS && i < n; i++) {
+            uint32_t index = slots[hashes[i] & mask].index;
+            __builtin_prefetch(&d->keys[index ? index - 1 : 0]);
+        }
         for (size_t i = 0; i < n; i++) {
-            uint32_t index = find_or_insert(d, hashes[i], fz_parquet_bytes_at(values, from + i));
+            uint32_t index = find_or_insert(d, hashes[i], keys[i], values, from + i);
             if (!index) {
                 return false;
             }

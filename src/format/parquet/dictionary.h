@@ -19,8 +19,9 @@ typedef struct fz_parquet_dictionary {
     size_t limit; // bytes of `plain`
     fz_buf plain; // the values in order of index, PLAIN encoded
     uint32_t count;
-    uint32_t *starts; // BYTES: where each value's length stands in `plain`
-    size_t start_capacity;
+    uint32_t *starts;      // BYTES, FIXED: where each value (BYTES: its length) stands in `plain`
+    uint64_t (*keys)[2];   // BYTES, FIXED: what a value is compared by
+    size_t start_capacity; // of starts and keys
     void *slots;
     uint32_t slot_count; // a power of two
     unsigned shift;      // of the hash, for 32 and 64
@@ -31,6 +32,7 @@ typedef struct fz_parquet_dictionary {
 /** Byte strings of a column: data + offsets, chosen by index or from `first` on. */
 typedef struct fz_parquet_bytes {
     const uint8_t *data;
+    size_t readable;        // bytes behind data that may be looked at
     const int32_t *offsets; // NULL: FIXED, `width` apart
     size_t width;
     const int32_t *index; // NULL: contiguous

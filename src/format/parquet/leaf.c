@@ -63,6 +63,7 @@ static fz_parquet_dictionary_kind dictionary_kind(fz_parquet_physical physical) 
 static void begin_group(fz_parquet_leaf *leaf) {
     leaf->dictionary_on = leaf->can_dictionary && leaf->skip_groups == 0;
     leaf->next_check = FIRST_CHECK;
+    leaf->checked_values = leaf->checked_distinct = leaf->checked_total = 0;
 }
 
 void fz_parquet_leaf_init(fz_parquet_leaf *leaf, const fz_parquet_node *node, fz_str *path,
@@ -227,29 +228,50 @@ static fz_code give_up(fz_parquet_leaf *leaf, fz_err *err) {
     return FZ_OK;
 }
 
+/** Distinct values among `rows` of a set of `total`, drawn evenly. */
+static double drawn(double total, double rows) {
+    return total * (1 - exp(-rows / total));
+}
+
+/** Distinct values that the row group will have. */
+static double expected_distinct(const fz_parquet_leaf *leaf, double total, double seen,
+                                double rows) {
+    double distinct = leaf->dictionary.count;
+    double before = leaf->checked_values;
+    if (before > 0) {
+        // Clocks and counters repeat within a moment, but go on: then the rate of new values does
+        // not fall.
+        double fresh = distinct - leaf->checked_distinct;
+        double predicted = drawn(leaf->checked_total, seen) - drawn(leaf->checked_total, before);
+        if (fresh > 1.25 * predicted) {
+            return distinct + fresh / (seen - before) * (rows - seen);
+        }
+    }
+    return drawn(total, rows);
+}
+
 /** Would the values of the whole row group be smaller with the dictionary? */
-static bool pays(const fz_parquet_leaf *leaf, int64_t expected_rows) {
+static bool pays(fz_parquet_leaf *leaf, int64_t expected_rows) {
     double seen = (double)leaf->group_values;
     double distinct = leaf->dictionary.count;
-    if (distinct * 4 <= seen) {
-        return true;
-    }
-    double width = (double)leaf->dictionary.plain.size / distinct;
-    double repeats = seen - distinct;
-    if (repeats < 1) {
-        return false;
-    }
-    // Of D values drawn n times about n - n*n/2D are distinct; good for few repeats, low for many,
-    // which is the safe side.
-    double total = seen * seen / (2 * repeats);
     double rows = (double)expected_rows > seen ? (double)expected_rows : seen;
-    double used = total * (1 - exp(-rows / total));
+    double repeats = seen - distinct;
+    if (repeats < 1 || distinct < 1) {
+        return distinct < 1;
+    }
+    // Of D values drawn n times about n - n*n/2D are distinct, if few repeat; with many, all have
+    // been seen.
+    double total = distinct * 4 <= seen ? distinct : seen * seen / (2 * repeats);
+    double used = expected_distinct(leaf, total, seen, rows);
+    double width = (double)leaf->dictionary.plain.size / distinct;
     double size = used * width + rows * ceil(log2(used + 1)) / 8;
+    leaf->checked_values = seen;
+    leaf->checked_distinct = distinct;
+    leaf->checked_total = total;
     return used * width < (double)leaf->options->dictionary_size && size < 0.8 * rows * width;
 }
 
-/** Rows at the start of `slots` that begin before slot `end`... the slot where a row begins nearest
- * to the middle. */
+/** A slot near the middle where a row begins; 0 if there is only one row. */
 static size_t middle(const fz_parquet_slots *slots) {
     size_t half = slots->count / 2;
     if (!slots->rep) {
@@ -390,6 +412,9 @@ static fz_code collect(fz_parquet_leaf *leaf, const fz_column *column, const int
         out->bytes = (fz_parquet_bytes){
             .data =
                 leaf->physical == FZ_PARQUET_FIXED ? (const uint8_t *)column->values : column->data,
+            .readable = leaf->physical == FZ_PARQUET_FIXED
+                            ? (size_t)(column->length * column->width)
+                            : (size_t)column->data_capacity,
             .offsets = leaf->physical == FZ_PARQUET_FIXED ? NULL : column->offsets,
             .width = (size_t)leaf->type_length,
             .index = index,
@@ -409,7 +434,8 @@ static fz_code collect(fz_parquet_leaf *leaf, const fz_column *column, const int
     out->numbers = buf->data;
     if (decimal) {
         convert_decimals(leaf, column, index, first, count, buf->data);
-        out->bytes = (fz_parquet_bytes){.data = buf->data, .width = (size_t)leaf->type_length};
+        out->bytes = (fz_parquet_bytes){
+            .data = buf->data, .readable = count * 16, .width = (size_t)leaf->type_length};
     } else if (leaf->physical == FZ_PARQUET_BOOLEAN) {
         convert_booleans(column, index, first, count, buf->data);
     } else if (out->width == 4) {

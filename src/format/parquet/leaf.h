@@ -72,7 +72,10 @@ typedef struct fz_parquet_leaf {
     int64_t group_raw;  // bytes of finished pages, headers included, before compression
     int64_t group_size; // bytes of finished pages as written
     int64_t index_memory;
-    int64_t next_check; // group_values at which the dictionary is looked at again
+    int64_t next_check;      // group_values at which the dictionary is looked at again
+    double checked_values;   // group_values at the last look
+    double checked_distinct; // and the dictionary's entries
+    double checked_total;    // and how many there seemed to be in all
     fz_parquet_bounds group_bounds;
     FZ_VEC(uint64_t) hashes; // for the bloom filter
     int skip_groups;         // row groups that do not try a dictionary
