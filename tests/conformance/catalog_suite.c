@@ -186,10 +186,16 @@ static void lists(void **state) {
     assert_int_equal(fz_catalog_list(catalog, FZ_STR("shop"), see, &seen, &err), FZ_NOT_FOUND);
     CHECK(fz_catalog_list_namespaces(catalog, see, &seen, &err), err);
     assert_int_equal(seen.count, 0);
-    CHECK(fz_catalog_create_namespace(catalog, FZ_STR("empty"), &err), err);
-    assert_int_equal(fz_catalog_create_namespace(catalog, FZ_STR("empty"), &err), FZ_EXISTS);
-    CHECK(fz_catalog_list(catalog, FZ_STR("empty"), see, &seen, &err), err);
-    assert_int_equal(seen.count, 0);
+    if (suite->no_namespaces) {
+        assert_int_equal(fz_catalog_create_namespace(catalog, FZ_STR("empty"), &err),
+                         FZ_UNSUPPORTED);
+        fz_iceberg_metadata_unref(must_create(catalog, (fz_catalog_name){{"empty", 5}, {"t", 1}}));
+    } else {
+        CHECK(fz_catalog_create_namespace(catalog, FZ_STR("empty"), &err), err);
+        assert_int_equal(fz_catalog_create_namespace(catalog, FZ_STR("empty"), &err), FZ_EXISTS);
+        CHECK(fz_catalog_list(catalog, FZ_STR("empty"), see, &seen, &err), err);
+        assert_int_equal(seen.count, 0);
+    }
     fz_iceberg_metadata_unref(must_create(catalog, orders));
     fz_iceberg_metadata_unref(must_create(catalog, (fz_catalog_name){{"shop", 4}, {"clicks", 6}}));
     fz_iceberg_metadata_unref(must_create(catalog, (fz_catalog_name){{"other", 5}, {"x", 1}}));
@@ -334,10 +340,17 @@ static void drop_and_register(void **state) {
     fz_iceberg_metadata *m0 = must_create(catalog, orders);
     fz_iceberg_metadata *m1;
     CHECK(add_snapshot(catalog, orders, m0, &m1, &err), err);
-    assert_int_equal(fz_catalog_register(catalog, orders, m1->location, &err), FZ_EXISTS);
+    assert_int_equal(fz_catalog_register(catalog, orders, m1->location, &err),
+                     suite->no_register ? FZ_UNSUPPORTED : FZ_EXISTS);
     CHECK(fz_catalog_drop(catalog, orders, &err), err);
     assert_int_equal(fz_catalog_load(catalog, orders, &none, &err), FZ_NOT_FOUND);
     assert_int_equal(add_snapshot(catalog, orders, m1, &none, &err), FZ_NOT_FOUND);
+    if (suite->no_register) {
+        fz_iceberg_metadata_unref(must_create(catalog, orders));
+        fz_iceberg_metadata_unref(m0);
+        fz_iceberg_metadata_unref(m1);
+        return;
+    }
     // its location holds a table's metadata still
     assert_int_equal(create(catalog, orders, &none, &err), FZ_INVALID);
     CHECK(fz_catalog_register(catalog, orders, m1->location, &err), err);

@@ -12,6 +12,8 @@ typedef struct catalog_suite {
     fz_catalog *(*reopen)(void); // another handle on the same one, as another process would have
     void (*clean)(void);         // after all handles were freed; may be NULL
     bool no_rename;              // rename is UNSUPPORTED
+    bool no_register;            // register is UNSUPPORTED, drop leaves nothing to register
+    bool no_namespaces;          // they are there only with a table
     bool server_side; // commits may be applied on a newer base that meets the requirements
 } catalog_suite;
 

@@ -179,14 +179,14 @@ static void schemas(void **state) {
         "[{\"action\":\"set-current-schema\",\"schema-id\":-1}]",
         "[{\"action\":\"set-current-schema\",\"schema-id\":8}]",
         "[{\"action\":\"remove-schemas\",\"schema-ids\":[1]}]",
-        "[{\"action\":\"add-schema\",\"schema\":{\"type\":\"struct\",\"fields\":[{\"id\":1,"
-        "\"name\":\"v\",\"required\":"
-        "false,\"type\":\"variant\"}]}}]",
-        "[{\"action\":\"add-schema\",\"schema\":{\"type\":\"struct\",\"fields\":[{\"id\":1,"
-        "\"name\":\"v\",\"required\":"
-        "false,\"type\":\"int\",\"initial-default\":1}]}}]",
-        "[{\"action\":\"add-schema\",\"last-column-id\":3,\"schema\":{\"type\":\"struct\","
-        "\"fields\":[]}}]",
+        ("[{\"action\":\"add-schema\",\"schema\":{\"type\":\"struct\",\"fields\":[{\"id\":1,"
+         "\"name\":\"v\",\"required\":"
+         "false,\"type\":\"variant\"}]}}]"),
+        ("[{\"action\":\"add-schema\",\"schema\":{\"type\":\"struct\",\"fields\":[{\"id\":1,"
+         "\"name\":\"v\",\"required\":"
+         "false,\"type\":\"int\",\"initial-default\":1}]}}]"),
+        ("[{\"action\":\"add-schema\",\"last-column-id\":3,\"schema\":{\"type\":\"struct\","
+         "\"fields\":[]}}]"),
     };
     for (size_t i = 0; i < FZ_COUNT(refused); i++) {
         if (sample_refused(m2, refused[i], &err) != FZ_INVALID) {
