@@ -5,6 +5,7 @@
 
 #include "app/command.h"
 
+extern const fz_command fz_command_demo;
 extern const fz_command fz_command_run;
 extern const fz_command fz_command_check;
 extern const fz_command fz_command_cat;
