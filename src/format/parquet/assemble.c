@@ -240,7 +240,7 @@ static fz_code fill_converted(const fz_parquet_plan *plan, fz_column *column, co
         size_t size = from_width;
         if (plan->conversion == FZ_PARQUET_CONVERT_DECIMAL_BYTES) {
             uint32_t start = next ? ends[next - 1] : 0;
-            at = data + start;
+            at = start ? data + start : data;
             size = ends[next++] - start;
         } else {
             from += from_width;

@@ -329,7 +329,7 @@ static fz_code begin_page(fz_parquet_column_reader *r, const page_header *header
             FZ_TRY(
                 begin_levels_v1(r, &cur, r->leaf.max_def, header->def_encoding, &r->def_rle, err));
         }
-        values = fz_str_make(r->page.data + cur.pos, r->page.size - cur.pos);
+        values = fz_str_slice(fz_buf_view(&r->page), cur.pos, r->page.size);
     } else {
         size_t rep = (size_t)header->rep_size;
         size_t levels = rep + (size_t)header->def_size;

@@ -229,7 +229,9 @@ static void append_entry(const fz_parquet_values *dictionary, uint32_t index,
                          fz_parquet_values *out) {
     const uint32_t *ends = (const uint32_t *)(const void *)dictionary->ends.data;
     uint32_t from = index ? ends[index - 1] : 0;
-    fz_buf_append(&out->data, dictionary->data.data + from, ends[index] - from);
+    if (ends[index] > from) {
+        fz_buf_append(&out->data, dictionary->data.data + from, ends[index] - from);
+    }
     end_value(out);
 }
 

@@ -122,7 +122,7 @@ static bool grow(fz_parquet_dictionary *d) {
 
 /** Room for `more` new values. */
 static bool room(fz_parquet_dictionary *d, size_t more) {
-    while ((d->count + more) * 2 > d->slot_count) {
+    while ((d->count + more) * 10 > (size_t)d->slot_count * 7) {
         if (!grow(d)) {
             return false;
         }
@@ -336,6 +336,24 @@ bool fz_parquet_dictionary_encode_bytes(fz_parquet_dictionary *d, const fz_parqu
     return true;
 }
 
+static size_t value_width(const fz_parquet_dictionary *d) {
+    return d->kind == FZ_PARQUET_DICTIONARY_32   ? 4
+           : d->kind == FZ_PARQUET_DICTIONARY_64 ? 8
+                                                 : d->width;
+}
+
+size_t fz_parquet_dictionary_expanded_size(const fz_parquet_dictionary *d, const uint32_t *indices,
+                                           size_t count) {
+    if (d->kind != FZ_PARQUET_DICTIONARY_BYTES) {
+        return count * value_width(d);
+    }
+    size_t size = count * 4;
+    for (size_t i = 0; i < count; i++) {
+        size += fz_parquet_dictionary_bytes(d, indices[i]).size;
+    }
+    return size;
+}
+
 void fz_parquet_dictionary_expand(const fz_parquet_dictionary *d, const uint32_t *indices,
                                   size_t count, fz_buf *out) {
     if (d->kind == FZ_PARQUET_DICTIONARY_BYTES) {
@@ -345,9 +363,7 @@ void fz_parquet_dictionary_expand(const fz_parquet_dictionary *d, const uint32_t
         }
         return;
     }
-    size_t width = d->kind == FZ_PARQUET_DICTIONARY_32   ? 4
-                   : d->kind == FZ_PARQUET_DICTIONARY_64 ? 8
-                                                         : d->width;
+    size_t width = value_width(d);
     if (!fz_buf_reserve(out, count * width)) {
         return;
     }

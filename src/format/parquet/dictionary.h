@@ -68,6 +68,9 @@ FZ_CHECKED bool fz_parquet_dictionary_encode_bytes(fz_parquet_dictionary *dictio
                                                    uint32_t *indices);
 /** Bytes of a value of a BYTES or FIXED dictionary. */
 fz_str fz_parquet_dictionary_bytes(const fz_parquet_dictionary *dictionary, uint32_t index);
+/** Bytes that fz_parquet_dictionary_expand would append. */
+size_t fz_parquet_dictionary_expanded_size(const fz_parquet_dictionary *dictionary,
+                                           const uint32_t *indices, size_t count);
 /** Append the values of `indices` PLAIN encoded to `out`. */
 void fz_parquet_dictionary_expand(const fz_parquet_dictionary *dictionary, const uint32_t *indices,
                                   size_t count, fz_buf *out);

@@ -105,8 +105,11 @@ void fz_parquet_leaf_init(fz_parquet_leaf *leaf, const fz_parquet_node *node, fz
         leaf->bloom |=
             options->bloom_ids[i] == node->field->id && leaf->physical != FZ_PARQUET_BOOLEAN;
     }
+    // A number's entry takes as much again in the table, and indices of 18 bits save little.
+    bool number = bounds->order <= FZ_PARQUET_ORDER_FLOAT;
+    leaf->dictionary_limit = (size_t)options->dictionary_size / (number ? 2 : 1);
     fz_parquet_dictionary_init(&leaf->dictionary, dictionary_kind(leaf->physical),
-                               (size_t)leaf->type_length, (size_t)options->dictionary_size);
+                               (size_t)leaf->type_length, leaf->dictionary_limit);
     begin_group(leaf);
 }
 
@@ -214,12 +217,14 @@ fz_code fz_parquet_leaf_finish_page(fz_parquet_leaf *leaf, fz_err *err) {
 
 /** No dictionary for the rest of the row group. The open page holds whole rows. */
 static fz_code give_up(fz_parquet_leaf *leaf, fz_err *err) {
-    if (leaf->dictionary_pages > 0) {
+    const uint32_t *indices = (const uint32_t *)(const void *)leaf->indices.data;
+    size_t count = (size_t)leaf->values;
+    if (leaf->dictionary_pages > 0 ||
+        fz_parquet_dictionary_expanded_size(&leaf->dictionary, indices, count) >
+            (size_t)leaf->options->page_size) {
         FZ_TRY(fz_parquet_leaf_finish_page(leaf, err));
     } else {
-        fz_parquet_dictionary_expand(&leaf->dictionary,
-                                     (const uint32_t *)(const void *)leaf->indices.data,
-                                     (size_t)leaf->values, &leaf->plain);
+        fz_parquet_dictionary_expand(&leaf->dictionary, indices, count, &leaf->plain);
         fz_buf_reset(&leaf->indices);
         fz_parquet_dictionary_reset(&leaf->dictionary);
         FZ_TRY(fz_buf_check(&leaf->plain, "parquet page", err));
@@ -268,7 +273,7 @@ static bool pays(fz_parquet_leaf *leaf, int64_t expected_rows) {
     leaf->checked_values = seen;
     leaf->checked_distinct = distinct;
     leaf->checked_total = total;
-    return used * width < (double)leaf->options->dictionary_size && size < 0.8 * rows * width;
+    return used * width < (double)leaf->dictionary_limit && size < 0.8 * rows * width;
 }
 
 /** A slot near the middle where a row begins; 0 if there is only one row. */
@@ -401,6 +406,8 @@ static void convert_booleans(const fz_column *column, const int32_t *index, int6
     }
 }
 
+static const uint8_t NOTHING[1]; // data of a column of empty strings
+
 static fz_code collect(fz_parquet_leaf *leaf, const fz_column *column, const int32_t *index,
                        int64_t first, size_t count, leaf_values *out, fz_err *err) {
     *out = (leaf_values){.count = count};
@@ -409,17 +416,20 @@ static fz_code collect(fz_parquet_leaf *leaf, const fz_column *column, const int
                      ? 0
                      : (size_t)leaf->bounds_type.width;
     if (out->width == 0 && !decimal) {
+        bool fixed = leaf->physical == FZ_PARQUET_FIXED;
         out->bytes = (fz_parquet_bytes){
-            .data =
-                leaf->physical == FZ_PARQUET_FIXED ? (const uint8_t *)column->values : column->data,
-            .readable = leaf->physical == FZ_PARQUET_FIXED
-                            ? (size_t)(column->length * column->width)
-                            : (size_t)column->data_capacity,
-            .offsets = leaf->physical == FZ_PARQUET_FIXED ? NULL : column->offsets,
+            .data = fixed ? (const uint8_t *)column->values : column->data,
+            .readable =
+                fixed ? (size_t)(column->length * column->width) : (size_t)column->data_capacity,
+            .offsets = fixed ? NULL : column->offsets,
             .width = (size_t)leaf->type_length,
             .index = index,
             .first = first,
         };
+        if (!out->bytes.data) {
+            out->bytes.data = NOTHING;
+            out->bytes.readable = 0;
+        }
         return FZ_OK;
     }
     if (!decimal && !index && leaf->physical != FZ_PARQUET_BOOLEAN) {
@@ -587,6 +597,12 @@ fz_code fz_parquet_leaf_append(fz_parquet_leaf *leaf, const fz_column *column,
         FZ_TRY(fz_parquet_leaf_append(leaf, column, &head, expected_rows, err));
         return fz_parquet_leaf_append(leaf, column, &tail, expected_rows, err);
     }
+    if (leaf->dictionary_on && leaf->group_values >= leaf->next_check) {
+        leaf->next_check = leaf->group_values * 4;
+        if (!pays(leaf, expected_rows)) {
+            FZ_TRY(give_up(leaf, err));
+        }
+    }
     int64_t have = (int64_t)(leaf->dictionary_on ? leaf->indices.size : leaf->plain.size) +
                    (leaf->max_rep ? leaf->slots / 4 : 0);
     bool full = leaf->rows + rows > options->page_rows ||
@@ -594,13 +610,23 @@ fz_code fz_parquet_leaf_append(fz_parquet_leaf *leaf, const fz_column *column,
     if (leaf->rows > 0 && full) {
         FZ_TRY(fz_parquet_leaf_finish_page(leaf, err));
     }
-    if (leaf->dictionary_on && leaf->group_values >= leaf->next_check) {
-        leaf->next_check = leaf->group_values * 4;
-        if (!pays(leaf, expected_rows)) {
-            FZ_TRY(give_up(leaf, err));
-        }
-    }
     return append_part(leaf, column, slots, rows, err);
+}
+
+void fz_parquet_leaf_shrink(fz_parquet_leaf *leaf) {
+    fz_buf_deinit(&leaf->rep);
+    fz_buf_deinit(&leaf->def);
+    fz_buf_deinit(&leaf->plain);
+    fz_buf_deinit(&leaf->indices);
+    fz_vec_deinit(&leaf->pages);
+    fz_vec_deinit(&leaf->hashes);
+    fz_free(leaf->seen);
+    leaf->seen = NULL;
+    leaf->seen_capacity = 0;
+    fz_parquet_dictionary dictionary = leaf->dictionary;
+    fz_parquet_dictionary_deinit(&leaf->dictionary);
+    fz_parquet_dictionary_init(&leaf->dictionary, dictionary.kind, dictionary.width,
+                               dictionary.limit);
 }
 
 void fz_parquet_leaf_end_group(fz_parquet_leaf *leaf, int64_t size) {

@@ -45,6 +45,7 @@ typedef struct fz_parquet_leaf {
     int32_t type_length; // of FIXED
     fz_parquet_bounds_type bounds_type;
     bool can_dictionary;
+    size_t dictionary_limit; // bytes
     bool bloom;
 
     // the page being filled
@@ -103,6 +104,8 @@ FZ_CHECKED fz_code fz_parquet_leaf_append(fz_parquet_leaf *leaf, const fz_column
 FZ_CHECKED fz_code fz_parquet_leaf_finish_page(fz_parquet_leaf *leaf, fz_err *err);
 /** Forget the row group (after it was written); the file's statistics take it over. */
 void fz_parquet_leaf_end_group(fz_parquet_leaf *leaf, int64_t size);
+/** Give the buffers back, between row groups. */
+void fz_parquet_leaf_shrink(fz_parquet_leaf *leaf);
 /** Bytes held, capacities counted. */
 int64_t fz_parquet_leaf_memory(const fz_parquet_leaf *leaf);
 /** Bytes that the row group has so far, the open page and the dictionary counted as they are. */

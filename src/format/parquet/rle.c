@@ -158,9 +158,11 @@ void fz_parquet_bits_pack(fz_buf *out, const uint32_t *values, size_t count, uns
 }
 
 void fz_parquet_rle_init(fz_parquet_rle *rle, fz_str bytes, unsigned bit_width) {
+    static const uint8_t nothing[1];
+    const uint8_t *at = bytes.size ? (const uint8_t *)bytes.data : nothing;
     *rle = (fz_parquet_rle){
-        .at = (const uint8_t *)bytes.data,
-        .end = (const uint8_t *)bytes.data + bytes.size,
+        .at = at,
+        .end = at + bytes.size,
         .bit_width = bit_width,
     };
 }

@@ -14,6 +14,8 @@ enum {
     DEPTH_MAX = 100,
 };
 
+#define OPEN_SHARE 0.4 // of an open page's bytes, what compression is likely to leave
+
 static const uint8_t MAGIC[4] = {'P', 'A', 'R', '1'};
 
 struct fz_parquet_writer {
@@ -356,6 +358,9 @@ static bool settle(fz_parquet_writer *writer) {
 fz_code fz_parquet_writer_flush(fz_parquet_writer *writer, fz_err *err) {
     FZ_TRY(check_usable(writer, err));
     FZ_TRY(fail(writer, flush_group(writer, err)));
+    for (size_t i = 0; i < writer->leaf_count; i++) {
+        fz_parquet_leaf_shrink(&writer->leaves[i]); // the caller flushes to get memory back
+    }
     (void)settle(writer);
     return FZ_OK;
 }
