@@ -132,8 +132,7 @@ void fz_catalog_files_expire(fz_catalog_files *files, const fz_iceberg_metadata 
     json_decref(expired);
 }
 
-void fz_catalog_files_hint(fz_catalog_files *files, const fz_iceberg_metadata *metadata) {
-    fz_str location = metadata->location;
+void fz_catalog_files_hint(fz_catalog_files *files, fz_str location) {
     if (!fz_str_starts_with(location, FZ_STR("file:")) ||
         !fz_str_ends_with(location, FZ_STR(".metadata.json"))) {
         return;
@@ -146,6 +145,9 @@ void fz_catalog_files_hint(fz_catalog_files *files, const fz_iceberg_metadata *m
     fz_buf_append_str(&uri, fz_str_slice(location, 0, start));
     fz_buf_append_str(&uri, FZ_STR("version-hint.text"));
     fz_str version = fz_str_slice(location, start, location.size - strlen(".metadata.json"));
+    if (fz_str_ends_with(version, FZ_STR(".gz"))) {
+        version.size -= 3; // readers are told of compression by other means
+    }
     fz_store *store;
     fz_str key;
     if (find_store(files, fz_buf_view(&uri), fz_catalog_stores_table_root(fz_buf_view(&uri)),

@@ -34,6 +34,6 @@ void fz_catalog_files_expire(fz_catalog_files *files, const fz_iceberg_metadata 
                              const fz_iceberg_metadata *next);
 /** Local tables: metadata/version-hint.text names the newest file, so that a folder is enough for
  * DuckDB. Best effort. */
-void fz_catalog_files_hint(fz_catalog_files *files, const fz_iceberg_metadata *metadata);
+void fz_catalog_files_hint(fz_catalog_files *files, fz_str location);
 
 #endif

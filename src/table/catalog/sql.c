@@ -279,6 +279,25 @@ static fz_code create_in_transaction(sql_catalog *c, fz_catalog_name name,
     return code;
 }
 
+/** Name the newest file for readers of folders. Of two writers the slower may have written an older
+ * hint: look again. */
+static void put_hint(sql_catalog *c, fz_catalog_name name, fz_str location) {
+    fz_buf now = {0};
+    fz_buf_append_str(&now, location);
+    for (int tries = 0; tries < 3; tries++) {
+        fz_buf before = now;
+        now = (fz_buf){0};
+        fz_catalog_files_hint(&c->files, fz_buf_view(&before));
+        bool same = pointer(c, name, &now, NULL) != FZ_OK ||
+                    fz_str_equal(fz_buf_view(&now), fz_buf_view(&before));
+        fz_buf_deinit(&before);
+        if (same) {
+            break;
+        }
+    }
+    fz_buf_deinit(&now);
+}
+
 static fz_code sql_create(fz_catalog *catalog, fz_catalog_name name,
                           const fz_iceberg_metadata *initial, fz_iceberg_metadata **out,
                           fz_err *err) {
@@ -295,7 +314,7 @@ static fz_code sql_create(fz_catalog *catalog, fz_catalog_name name,
         fz_iceberg_metadata_unref(made);
         return code;
     }
-    fz_catalog_files_hint(&c->files, made);
+    put_hint(c, name, made->location);
     *out = made;
     return FZ_OK;
 }
@@ -354,7 +373,7 @@ static fz_code sql_commit(fz_catalog *catalog, fz_catalog_name name,
         fz_iceberg_metadata_unref(written); // its file stays: it was named in a request (R8)
         return code;
     }
-    fz_catalog_files_hint(&c->files, written);
+    put_hint(c, name, written->location);
     fz_catalog_files_expire(&c->files, base, written);
     *out = written;
     return FZ_OK;
