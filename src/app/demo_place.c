@@ -123,7 +123,7 @@ static void put_quoted(fz_buf *out, const char *before, const char *text, const 
 void fz_demo_place_explain(const fz_demo_place *place, const char *program, fz_buf *out) {
     char *table = fz_str_printf("%s/warehouse/demo/%s", place->folder, place->topic);
     char *warehouse = fz_str_printf("%s/warehouse", place->folder);
-    fz_buf_append_str(out, FZ_STR("DuckDB (1.4 or newer):\n\n"
+    fz_buf_append_str(out, FZ_STR("DuckDB (its shell, or duckdb.sql() in Python):\n\n"
                                   "INSTALL iceberg; LOAD iceberg;\n"));
     put_quoted(out,
                "SELECT event_time::DATE AS day, count(*) AS orders, sum(price) AS amount\n"
