@@ -1,221 +1,306 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where a table stands: from main through parents to the first own snapshot (protocol.md 5.3).
 #include "base/memory.h"
-#include "base/vec.h"
+#include "base/text/number.h"
+#include "table/commit/search.h"
 #include "table/commit/summary.h"
-#include "table/commit/table.h"
 
-/** Largest metadata file that is read back, bytes. */
-#define METADATA_MAX (256u << 20)
-/** Older metadata files that a search reads at most. */
-#define OLDER_MAX 2000
+/** What the walk has and looks for. */
+typedef struct walk {
+    fz_commit_search search;
+    const fz_iceberg_metadata *metadata;
+    fz_commit_state *property; // as the properties say, NULL: none or unreadable
+    fz_str nonce;              // empty: of any table, the property is gone (B9)
+    fz_commit_content_fn content;
+    void *context;
+    fz_commit_proof proof;
+} walk;
 
-/** The search: metadata files known so far, and where it goes on. */
-typedef struct search {
-    const fz_commit_table *table;
-    FZ_VEC(fz_iceberg_metadata *) known; // [0] is the one loaded now; references
-    size_t log_of;                       // whose metadata-log is being read
-    size_t log_left;                     // entries of it not read yet, from the end
-    size_t read;
-    fz_str nonce;
-} search;
-
-static void search_deinit(search *s) {
-    for (size_t i = 0; i < s->known.count; i++) {
-        fz_iceberg_metadata_unref(s->known.data[i]);
-    }
-    fz_vec_deinit(&s->known);
-}
-
-/**
- * Read one more metadata file, newest first: those in the log of the file loaded now, then in the log of the oldest read.
- * NOT_FOUND: none is left.
- */
-static fz_code read_older(search *s, fz_err *err) {
-    while (s->log_left == 0) {
-        size_t last = s->known.count - 1;
-        if (s->log_of == last && s->read > 0) {
-            return fz_err_set(err, FZ_NOT_FOUND, "no older metadata file");
-        }
-        s->log_of = last;
-        s->log_left = fz_iceberg_metadata_log_count(s->known.data[last]);
-        if (s->log_left == 0) {
-            return fz_err_set(err, FZ_NOT_FOUND, "no older metadata file");
-        }
-    }
-    if (++s->read > OLDER_MAX) {
-        return fz_err_set(err, FZ_NOT_FOUND, "no own snapshot in %d older metadata files", OLDER_MAX);
-    }
-    fz_str location =
-        fz_iceberg_metadata_log_at(s->known.data[s->log_of], --s->log_left, NULL);
-    fz_str key;
-    FZ_CLEANUP(fz_buf_deinit) fz_buf bytes;
-    fz_buf_init(&bytes, METADATA_MAX, NULL);
-    fz_code code = fz_store_key(s->table->store, location, &key, err);
-    if (code == FZ_OK) {
-        code = fz_store_read_all(s->table->store, key, &bytes, err);
-    }
-    if (code == FZ_UNAVAILABLE || code == FZ_DENIED) {
-        return code;
-    }
-    fz_iceberg_metadata *older = NULL;
-    if (code != FZ_OK ||
-        fz_iceberg_metadata_parse(fz_buf_view(&bytes), location, &older, err) != FZ_OK) {
-        return FZ_OK; // cleaned up or unreadable: the next one may be there
-    }
-    fz_vec_push(&s->known, older);
-    return FZ_OK;
-}
-
-static bool find_known(const search *s, int64_t id, fz_iceberg_snapshot *out) {
-    for (size_t i = 0; i < s->known.count; i++) {
-        if (fz_iceberg_metadata_snapshot(s->known.data[i], id, out)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/** A snapshot by id, in older metadata files if need be. NOT_FOUND: the chain is cut here. */
-static fz_code find_snapshot(search *s, int64_t id, fz_iceberg_snapshot *out, fz_err *err) {
-    while (!find_known(s, id, out)) {
-        FZ_TRY(read_older(s, err));
-    }
-    return FZ_OK;
-}
-
-// --- the state at an own snapshot
-
-/** Properties of an older metadata file that this snapshot wrote. */
-static fz_commit_state *state_of_older(const search *s, int64_t id) {
-    for (size_t i = 0; i < s->known.count; i++) {
-        fz_commit_state *state = NULL;
-        if (fz_commit_state_read(s->known.data[i], &state, NULL) == FZ_OK) {
-            if (state->snapshot_id == id) {
-                return state;
-            }
-            fz_commit_state_free(state);
-        }
-    }
-    return NULL;
-}
-
-/** Take moves back, own snapshot by own snapshot, from the property's snapshot down to `id`. */
-static bool undo_down_to(search *s, fz_commit_state *state, int64_t id) {
-    int64_t at = state->snapshot_id;
-    fz_iceberg_snapshot snapshot;
-    while (at != id) {
-        if (at == FZ_ICEBERG_NONE || !find_known(s, at, &snapshot)) {
-            return false;
-        }
-        if (fz_commit_summary_own(&snapshot, s->nonce) && !fz_commit_summary_undo(&snapshot, state)) {
-            return false;
-        }
-        at = snapshot.parent_id;
-    }
-    return true;
+static int64_t number_of(const fz_iceberg_snapshot *snapshot, const char *key, int64_t fallback) {
+    int64_t number;
+    return fz_int_parse(fz_iceberg_snapshot_summary(snapshot, key), &number, NULL) == FZ_OK
+               ? number
+               : fallback;
 }
 
 static bool fits(const fz_iceberg_snapshot *snapshot, const fz_commit_state *state) {
     char digest[33];
     fz_commit_state_digest(state, digest);
-    return fz_str_equal(fz_iceberg_snapshot_summary(snapshot, "frazil.digest"), fz_str_from(digest));
+    return fz_str_equal(fz_iceberg_snapshot_summary(snapshot, "frazil.digest"),
+                        fz_str_from(digest));
 }
 
-static void rolled_back(fz_commit_state *state, const fz_iceberg_snapshot *snapshot) {
-    state->snapshot_id = snapshot->snapshot_id;
-    fz_err ignored;
-    int64_t number = 0;
-    fz_str text = fz_iceberg_snapshot_summary(snapshot, "frazil.k");
-    (void)ignored;
-    for (size_t i = 0; i < text.size && text.data[i] >= '0' && text.data[i] <= '9'; i++) {
-        number = number * 10 + (text.data[i] - '0');
+// --- the state at an own snapshot
+
+/** The property's state with the vector of the summary; NULL if there is none. */
+static fz_commit_state *from_full(const walk *w, const fz_iceberg_snapshot *snapshot,
+                                  bool known_sources) {
+    fz_commit_state *state = w->property ? fz_commit_state_copy(w->property)
+                                         : (fz_commit_state *)fz_calloc(1, sizeof *state);
+    if (!fz_commit_summary_full(snapshot, state, known_sources)) {
+        fz_commit_state_free(state);
+        return NULL;
     }
-    state->number = number;
-    state->nonce = fz_arena_str(&state->arena, fz_iceberg_snapshot_summary(snapshot, "frazil.table"));
-    // what was owed beyond the ancestor is decided again (protocol.md 5.3)
-    json_decref(state->outbox);
-    state->outbox = NULL;
+    return state;
 }
 
-/** state_at(x) of protocol.md 5.3. */
-static fz_code state_at(search *s, const fz_iceberg_snapshot *snapshot, fz_commit_state **out,
-                        fz_err *err) {
+static fz_code from_older(walk *w, const fz_iceberg_snapshot *snapshot, fz_commit_state **out,
+                          fz_err *err) {
     fz_commit_state *state = NULL;
-    fz_code code = fz_commit_state_read(s->known.data[0], &state, err);
+    fz_code code = fz_commit_search_state(&w->search, snapshot->snapshot_id, &state, err);
     if (code == FZ_OK && fits(snapshot, state)) {
         *out = state;
         return FZ_OK;
     }
     if (code == FZ_OK) {
-        fz_commit_state *full = fz_commit_state_copy(state);
-        if (fz_commit_summary_full(snapshot, full)) {
-            rolled_back(full, snapshot);
-            fz_commit_state_free(state);
-            *out = full;
-            return FZ_OK;
+        fz_commit_state_free(state);
+    }
+    return code == FZ_NOT_FOUND ? FZ_OK : code;
+}
+
+/** Moves taken back, own snapshot by own snapshot, from the property's snapshot down; NULL: not
+ * possible. */
+static fz_commit_state *from_undo(const walk *w, const fz_iceberg_snapshot *snapshot) {
+    fz_commit_state *state = fz_commit_state_copy(w->property);
+    fz_iceberg_snapshot at;
+    int64_t id = state->snapshot_id;
+    size_t left = w->search.snapshots.count;
+    bool ok = true;
+    while (ok && id != snapshot->snapshot_id) {
+        ok = left-- > 0 && fz_commit_search_known(&w->search, id, &at);
+        if (ok && fz_commit_summary_own(&at, w->nonce)) {
+            ok = fz_commit_summary_undo(&at, state);
         }
-        fz_commit_state_free(full);
+        id = ok ? at.parent_id : id;
     }
-    fz_commit_state *older = NULL;
-    fz_code more = FZ_OK;
-    while (!(older = state_of_older(s, snapshot->snapshot_id)) && more == FZ_OK) {
-        more = read_older(s, NULL);
+    if (!ok || !fits(snapshot, state)) {
+        fz_commit_state_free(state);
+        return NULL;
     }
-    if (older && fits(snapshot, older)) {
-        fz_commit_state_free(code == FZ_OK ? state : NULL);
-        *out = older;
-        return FZ_OK;
+    return state;
+}
+
+/** What was owed for records beyond the vector is decided again (protocol.md 5.3). */
+static void drop_outbox_beyond(fz_commit_state *state) {
+    json_t *kept = json_array();
+    size_t index;
+    json_t *entry;
+    json_array_foreach(state->outbox, index, entry) {
+        if (fz_commit_state_reached(state, json_object_get(entry, "moves"))) {
+            json_array_append(kept, entry);
+        }
     }
-    fz_commit_state_free(older);
-    if (code == FZ_OK && undo_down_to(s, state, snapshot->snapshot_id) && fits(snapshot, state)) {
-        rolled_back(state, snapshot);
-        *out = state;
-        return FZ_OK;
+    json_decref(state->outbox);
+    state->outbox = kept;
+}
+
+/** A state that was put together from a later or an earlier one is that of the snapshot. */
+static void become(fz_commit_state *state, const fz_iceberg_snapshot *snapshot) {
+    state->snapshot_id = snapshot->snapshot_id;
+    state->number = number_of(snapshot, "frazil.k", state->number);
+    state->nonce =
+        fz_arena_str(&state->arena, fz_iceberg_snapshot_summary(snapshot, "frazil.table"));
+    state->commit =
+        fz_arena_str(&state->arena, fz_iceberg_snapshot_summary(snapshot, "frazil.commit"));
+    if (state->outbox) {
+        drop_outbox_beyond(state);
     }
-    fz_commit_state_free(code == FZ_OK ? state : NULL);
-    return fz_err_set_kind(err, FZ_INVALID, "watermark_missing",
-                           "the state of own snapshot %lld is neither in the table's properties nor in "
-                           "older metadata files; use frazil repair",
-                           (long long)snapshot->snapshot_id);
+}
+
+/** state_at(x) of protocol.md 5.3. */
+static fz_code state_at(walk *w, const fz_iceberg_snapshot *snapshot, fz_commit_state **out,
+                        fz_err *err) {
+    fz_commit_state *state = NULL;
+    if (w->property && fits(snapshot, w->property)) {
+        state = fz_commit_state_copy(w->property);
+    }
+    if (!state && w->property && (state = from_full(w, snapshot, true))) {
+        become(state, snapshot);
+    }
+    if (!state) {
+        FZ_TRY(from_older(w, snapshot, &state, err));
+    }
+    if (!state && ((state = from_full(w, snapshot, false)) ||
+                   (w->property && (state = from_undo(w, snapshot))))) {
+        become(state, snapshot);
+    }
+    if (!state) {
+        return fz_err_set_kind(
+            err, FZ_INVALID, "watermark_missing",
+            "the state of own snapshot %lld is neither in the table's properties nor in "
+            "older metadata files; use frazil repair",
+            (long long)snapshot->snapshot_id);
+    }
+    int64_t number = number_of(snapshot, "frazil.k", state->number);
+    state->abandoned = w->property ? w->property->number : number;
+    state->rolled_back = number < state->abandoned;
+    *out = state;
+    return FZ_OK;
 }
 
 // --- proof by content
 
-static fz_code prove_source(fz_commit_content_fn content, void *context,
-                            const fz_iceberg_metadata *metadata, const fz_commit_source *source,
-                            fz_err *err) {
+static fz_code prove_part(const fz_commit_source *source, int32_t p, int64_t greatest,
+                          fz_err *err) {
+    const fz_commit_part *part = &source->parts[p];
+    if (part->generation > 0 || part->last_row == FZ_COMMIT_ROW_UNKNOWN) {
+        return fz_err_set_kind(
+            err, FZ_INVALID, "watermark_missing",
+            "partition %d of topic \"%.*s\": the greatest offset in the table is %lld, "
+            "and %s; no own snapshot is left to tell; use frazil repair",
+            p, FZ_STR_ARGS(source->topic), (long long)greatest,
+            part->generation > 0 ? "rows of older logs may be among them"
+                                 : "the last row written is not known");
+    }
+    if (greatest != part->last_row) {
+        return fz_err_set_kind(
+            err, FZ_INVALID, "watermark_missing",
+            "partition %d of topic \"%.*s\": the greatest offset in the table is %lld, the last "
+            "row "
+            "written is %lld, and no own snapshot is left to tell; use frazil repair",
+            p, FZ_STR_ARGS(source->topic), (long long)greatest, (long long)part->last_row);
+    }
+    return FZ_OK;
+}
+
+static fz_code prove_source(const walk *w, const fz_commit_source *source, fz_err *err) {
     int64_t *greatest = (int64_t *)fz_calloc((size_t)source->known + 1, sizeof *greatest);
-    fz_code code = content(context, metadata, source, greatest, err);
-    for (int32_t p = 0; p < source->known && code == FZ_OK; p++) {
-        if (greatest[p] != source->parts[p].last_row) {
-            code = fz_err_set_kind(
-                err, FZ_INVALID, "watermark_missing",
-                "partition %d of topic \"%.*s\": the greatest offset in the table is %lld, the last row "
-                "written is %lld, and no own snapshot is left to tell; use frazil repair",
-                p, FZ_STR_ARGS(source->topic), (long long)greatest[p],
-                (long long)source->parts[p].last_row);
+    fz_code code = w->content(w->context, w->metadata, source, greatest, err);
+    if (code == FZ_NOT_FOUND || code == FZ_UNSUPPORTED || code == FZ_INVALID ||
+        code == FZ_CORRUPT) {
+        // no such columns, files that cannot be read: nothing is proven
+        fz_err_prepend(err, "no own snapshot is left to tell the position, and the rows do not");
+        if (err) {
+            err->kind = "watermark_missing";
+            err->code = FZ_INVALID;
         }
+        code = FZ_INVALID;
+    }
+    for (int32_t p = 0; p < source->known && code == FZ_OK; p++) {
+        code = prove_part(source, p, greatest[p], err);
     }
     fz_free(greatest);
     return code;
 }
 
-static fz_code content_proof(search *s, fz_commit_content_fn content, void *context,
-                             fz_commit_state **out, fz_err *err) {
+/** The properties count if they are whole and every partition's last row is the greatest in the
+ * table. */
+static fz_code content_proof(walk *w, fz_commit_state **out, fz_err *err) {
+    char digest[33] = "";
+    if (w->property) {
+        fz_commit_state_digest(w->property, digest);
+    }
+    if (!w->property || !w->content || !fz_str_equal(w->property->digest, fz_str_from(digest))) {
+        return fz_err_set_kind(
+            err, FZ_INVALID, "watermark_missing",
+            "the chain of snapshots is cut before an own one, older metadata files are "
+            "gone, and nothing proves the position; use frazil repair");
+    }
+    for (size_t i = 0; i < w->property->source_count; i++) {
+        FZ_TRY(prove_source(w, &w->property->sources[i], err));
+    }
+    w->proof = FZ_COMMIT_CONTENT;
+    *out = fz_commit_state_copy(w->property);
+    (*out)->abandoned = (*out)->number;
+    return FZ_OK;
+}
+
+// --- the walk
+
+/** Is the snapshot that this one was picked from ours, or unknown? (R7) */
+static bool picks_own(const walk *w, const fz_iceberg_snapshot *snapshot) {
+    if (fz_iceberg_snapshot_summary(snapshot, "source-snapshot-id").size == 0) {
+        return false;
+    }
+    int64_t id = number_of(snapshot, "source-snapshot-id", FZ_ICEBERG_NONE);
+    fz_iceberg_snapshot source;
+    return !fz_commit_search_known(&w->search, id, &source) ||
+           fz_commit_summary_own(&source, w->nonce);
+}
+
+static fz_code replaced(const walk *w, int64_t root, fz_err *err) {
+    if (!w->property && fz_iceberg_metadata_property(w->metadata, "frazil.state").size == 0) {
+        return fz_err_set_kind(
+            err, FZ_EXISTS, "watermark_missing",
+            "the table has snapshots and was never written by Frazil: use another "
+            "table, or frazil repair with --adopt");
+    }
+    return fz_err_set_kind(
+        err, FZ_INVALID, "replaced",
+        "the table was replaced: the chain of main ends at snapshot %lld, which is not "
+        "ours; use frazil repair with --reread or --keep-position",
+        (long long)root);
+}
+
+static fz_code cherry_picked(const fz_iceberg_snapshot *picked, int64_t onto, fz_err *err) {
+    fz_str source = fz_iceberg_snapshot_summary(picked, "source-snapshot-id");
+    return fz_err_set_kind(
+        err, FZ_INVALID, "cherry_pick",
+        "snapshot %lld was cherry-picked from %.*s, one of ours, onto %lld: its rows may "
+        "be there twice or be read again; use frazil repair",
+        (long long)picked->snapshot_id, FZ_STR_ARGS(fz_str_slice(source, 0, 24)), (long long)onto);
+}
+
+static fz_code walk_main(walk *w, fz_commit_state **out, fz_err *err) {
+    int64_t id = fz_iceberg_metadata_ref_id(w->metadata, FZ_ICEBERG_MAIN);
+    fz_iceberg_snapshot picked = {.snapshot_id = FZ_ICEBERG_NONE};
+    for (size_t steps = 0;; steps++) {
+        fz_iceberg_snapshot snapshot;
+        fz_code code = fz_commit_search_find(&w->search, id, &snapshot, err);
+        if (code == FZ_NOT_FOUND) {
+            return picked.snapshot_id == FZ_ICEBERG_NONE ? content_proof(w, out, err)
+                                                         : cherry_picked(&picked, id, err);
+        }
+        FZ_TRY(code);
+        if (fz_commit_summary_own(&snapshot, w->nonce)) {
+            if (picked.snapshot_id != FZ_ICEBERG_NONE) {
+                return cherry_picked(&picked, snapshot.snapshot_id, err);
+            }
+            w->proof = w->search.read > 0 ? FZ_COMMIT_OLDER : FZ_COMMIT_ANCESTOR;
+            w->nonce = fz_iceberg_snapshot_summary(&snapshot, "frazil.table");
+            return state_at(w, &snapshot, out, err);
+        }
+        if (picks_own(w, &snapshot)) {
+            picked = snapshot;
+        }
+        if (snapshot.parent_id == FZ_ICEBERG_NONE) {
+            return replaced(w, snapshot.snapshot_id, err);
+        }
+        if (steps > w->search.snapshots.count) {
+            return fz_err_set(err, FZ_CORRUPT, "snapshot %lld is its own ancestor", (long long)id);
+        }
+        id = snapshot.parent_id;
+    }
+}
+
+/** A table without main: not written yet, or replaced. */
+static fz_code without_main(const fz_iceberg_metadata *metadata, fz_commit_state **out,
+                            fz_err *err) {
+    bool written = fz_iceberg_metadata_last_sequence(metadata) > 0 ||
+                   fz_iceberg_metadata_snapshot_count(metadata) > 0;
     fz_commit_state *state = NULL;
-    fz_code code = fz_commit_state_read(s->known.data[0], &state, err);
-    if (code == FZ_NOT_FOUND || (code == FZ_OK && !content)) {
-        fz_commit_state_free(code == FZ_OK ? state : NULL);
-        return fz_err_set_kind(err, FZ_INVALID, "watermark_missing",
-                               "the chain of snapshots is cut before an own one, older metadata files are "
-                               "gone, and nothing proves the position; use frazil repair");
+    fz_code code = fz_commit_state_read(metadata, &state, err);
+    if (code == FZ_NOT_FOUND && written) {
+        return fz_err_set_kind(
+            err, FZ_EXISTS, "watermark_missing",
+            "the table had snapshots, has no main branch now, and was never written by "
+            "Frazil: use another table, or frazil repair with --adopt");
     }
     FZ_TRY(code);
-    for (size_t i = 0; i < state->source_count && code == FZ_OK; i++) {
-        code = prove_source(content, context, s->known.data[0], &state->sources[i], err);
+    if (written) {
+        fz_commit_state_free(state);
+        return fz_err_set_kind(
+            err, FZ_INVALID, "replaced",
+            "the table had snapshots and has no main branch now; use frazil repair with "
+            "--reread or --keep-position");
     }
-    if (code != FZ_OK) {
+    // properties copied from another table would be a position without rows (B10)
+    if (state->number > 0 || state->snapshot_id != FZ_ICEBERG_NONE) {
+        code = fz_err_set_kind(
+            err, FZ_INVALID, "watermark_missing",
+            "the table has no snapshot, and its properties are those of commit %lld, "
+            "copied from another table: remove the properties frazil.*",
+            (long long)state->number);
         fz_commit_state_free(state);
         return code;
     }
@@ -223,100 +308,26 @@ static fz_code content_proof(search *s, fz_commit_content_fn content, void *cont
     return FZ_OK;
 }
 
-/** Is the snapshot that this one was picked from ours, or unknown? (R7) */
-static bool picks_own(const search *s, const fz_iceberg_snapshot *snapshot) {
-    fz_str text = fz_iceberg_snapshot_summary(snapshot, "source-snapshot-id");
-    if (text.size == 0) {
-        return false;
-    }
-    int64_t id = 0;
-    for (size_t i = 0; i < text.size && text.data[i] >= '0' && text.data[i] <= '9'; i++) {
-        id = id * 10 + (text.data[i] - '0');
-    }
-    fz_iceberg_snapshot source;
-    return !find_known(s, id, &source) || fz_commit_summary_own(&source, s->nonce);
-}
-
-static fz_code replaced(int64_t root, fz_err *err) {
-    return fz_err_set_kind(err, FZ_INVALID, "replaced",
-                           "the table was replaced: the chain of main ends at snapshot %lld, which is not "
-                           "ours; use frazil repair with --reread or --keep-position",
-                           (long long)root);
-}
-
-static fz_code walk(search *s, fz_commit_content_fn content, void *context, fz_commit_state **out,
-                    fz_commit_proof *proof, fz_err *err) {
-    const fz_iceberg_metadata *metadata = s->known.data[0];
-    int64_t id = fz_iceberg_metadata_ref_id(metadata, FZ_ICEBERG_MAIN);
-    int64_t picked = FZ_ICEBERG_NONE;
-    while (true) {
-        fz_iceberg_snapshot snapshot;
-        fz_code code = find_snapshot(s, id, &snapshot, err);
-        if (code == FZ_NOT_FOUND) {
-            *proof = FZ_COMMIT_CONTENT;
-            return content_proof(s, content, context, out, err);
-        }
-        FZ_TRY(code);
-        if (fz_commit_summary_own(&snapshot, s->nonce)) {
-            if (picked != FZ_ICEBERG_NONE) {
-                return fz_err_set_kind(
-                    err, FZ_INVALID, "cherry_pick",
-                    "snapshot %lld was cherry-picked from one of ours onto %lld: its rows may be there "
-                    "twice or be read again; use frazil repair",
-                    (long long)picked, (long long)snapshot.snapshot_id);
-            }
-            *proof = s->read > 0 ? FZ_COMMIT_OLDER : FZ_COMMIT_ANCESTOR;
-            return state_at(s, &snapshot, out, err);
-        }
-        if (picks_own(s, &snapshot)) {
-            picked = snapshot.snapshot_id;
-        }
-        if (snapshot.parent_id == FZ_ICEBERG_NONE) {
-            return replaced(snapshot.snapshot_id, err);
-        }
-        id = snapshot.parent_id;
-    }
-}
-
-/** A table without main: not written yet, or replaced. */
-static fz_code without_main(const fz_iceberg_metadata *metadata, fz_commit_state **out, fz_err *err) {
-    fz_code code = fz_commit_state_read(metadata, out, err);
-    if (code == FZ_OK && fz_iceberg_metadata_last_sequence(metadata) > 0) {
-        fz_commit_state_free(*out);
-        *out = NULL;
-        return fz_err_set_kind(err, FZ_INVALID, "replaced",
-                               "the table had snapshots and has no main branch now; use frazil repair with "
-                               "--reread or --keep-position");
-    }
-    return code;
-}
-
 fz_code fz_commit_position(const fz_commit_table *table, const fz_iceberg_metadata *metadata,
                            fz_commit_content_fn content, void *context, fz_commit_state **out,
                            fz_commit_proof *proof, fz_err *err) {
-    fz_commit_proof unused;
-    proof = proof ? proof : &unused;
-    *proof = FZ_COMMIT_ANCESTOR;
     *out = NULL;
+    walk w = {
+        .metadata = metadata, .content = content, .context = context, .proof = FZ_COMMIT_ANCESTOR};
+    fz_code code;
     if (fz_iceberg_metadata_ref_id(metadata, FZ_ICEBERG_MAIN) == FZ_ICEBERG_NONE) {
-        return without_main(metadata, out, err);
+        code = without_main(metadata, out, err);
+    } else {
+        if (fz_commit_state_read(metadata, &w.property, NULL) == FZ_OK) {
+            w.nonce = w.property->nonce;
+        }
+        fz_commit_search_init(&w.search, table, metadata);
+        code = walk_main(&w, out, err);
+        fz_commit_search_deinit(&w.search);
+        fz_commit_state_free(w.property);
     }
-    search s = {.table = table};
-    fz_vec_push(&s.known, fz_iceberg_metadata_ref((fz_iceberg_metadata *)metadata));
-    fz_commit_state *state = NULL;
-    if (fz_commit_state_read(metadata, &state, NULL) == FZ_OK) {
-        s.nonce = state->nonce;
-    } else if (fz_iceberg_metadata_property(metadata, "frazil.state").size == 0) {
-        // never ours, unless an own snapshot is in the chain and only the property went (B9)
-        s.nonce = (fz_str){0};
+    if (proof) {
+        *proof = w.proof;
     }
-    fz_code code = walk(&s, content, context, out, proof, err);
-    if (code == FZ_INVALID && !state && err && err->kind && strcmp(err->kind, "replaced") == 0) {
-        code = fz_err_set_kind(err, FZ_EXISTS, "watermark_missing",
-                               "the table has snapshots and was never written by Frazil: use another "
-                               "table, or frazil repair with --adopt");
-    }
-    fz_commit_state_free(state);
-    search_deinit(&s);
     return code;
 }

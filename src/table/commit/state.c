@@ -11,6 +11,8 @@
 #define SOURCE_PREFIX "frazil.source."
 #define OUTBOX_PROPERTY "frazil.outbox"
 #define REPLAYED_PROPERTY "frazil.replayed"
+/** Own commits beyond this are not counted but made up. */
+#define NUMBER_MAX (1LL << 53)
 
 void fz_commit_state_free(fz_commit_state *state) {
     if (state) {
@@ -48,8 +50,8 @@ static void source_copy(fz_arena *arena, const fz_commit_source *from, fz_commit
         (fz_commit_part *)copy_array(arena, from->parts, (size_t)from->known, sizeof *from->parts);
     to->fingerprints = (fz_commit_fingerprint *)copy_array(
         arena, from->fingerprints, from->fingerprint_count, sizeof *from->fingerprints);
-    to->ranges = (fz_commit_range *)copy_array(arena, from->ranges, from->range_count,
-                                               sizeof *from->ranges);
+    to->ranges =
+        (fz_commit_range *)copy_array(arena, from->ranges, from->range_count, sizeof *from->ranges);
     for (size_t i = 0; i < to->range_count; i++) {
         to->ranges[i].reason = fz_arena_str(arena, from->ranges[i].reason);
     }
@@ -72,7 +74,39 @@ fz_commit_state *fz_commit_state_copy(const fz_commit_state *state) {
     }
     copy->outbox = state->outbox ? json_deep_copy(state->outbox) : NULL;
     copy->replayed = state->replayed ? json_deep_copy(state->replayed) : NULL;
+    copy->rolled_back = state->rolled_back;
+    copy->abandoned = state->abandoned;
     return copy;
+}
+
+bool fz_commit_state_reached(const fz_commit_state *state, const json_t *moves) {
+    size_t index;
+    json_t *move;
+    json_array_foreach(moves, index, move) {
+        const fz_commit_source *source =
+            fz_commit_state_find(state, fz_json_view(json_array_get(move, 0)));
+        int64_t p = json_integer_value(json_array_get(move, 1));
+        int64_t generation = json_integer_value(json_array_get(move, 2));
+        if (!source || p < 0 || p >= source->known || generation > source->parts[p].generation ||
+            (generation == source->parts[p].generation &&
+             json_integer_value(json_array_get(move, 4)) > source->parts[p].next)) {
+            return false;
+        }
+    }
+    return json_array_size(moves) > 0;
+}
+
+void fz_commit_state_stale(const fz_commit_state *state, const fz_iceberg_metadata *metadata,
+                           json_t *out) {
+    const char *key;
+    json_t *value;
+    json_object_foreach(json_object_get(metadata->root, "properties"), key, value) {
+        fz_str name = fz_str_from(key);
+        if (fz_str_starts_with(name, FZ_STR(SOURCE_PREFIX)) &&
+            !fz_commit_state_find(state, fz_str_slice(name, sizeof SOURCE_PREFIX - 1, name.size))) {
+            json_array_append_new(out, json_string(key));
+        }
+    }
 }
 
 // --- reading
@@ -98,7 +132,8 @@ static fz_code read_parts(fz_arena *arena, const json_t *json, fz_commit_source 
                                          int_at(part, 2, -1), int_at(part, 3, -1)};
         if (out->parts[i].generation < 0 || out->parts[i].next < 0) {
             return fz_err_set(err, FZ_CORRUPT,
-                              "property \"" SOURCE_PREFIX "%.*s\": part %zu is not [generation, next, ...]",
+                              "property \"" SOURCE_PREFIX
+                              "%.*s\": part %zu is not [generation, next, ...]",
                               FZ_STR_ARGS(out->name), i);
         }
     }
@@ -121,10 +156,9 @@ static void read_fingerprints(fz_arena *arena, const json_t *json, fz_commit_sou
     out->ranges = FZ_ARENA_ARRAY(arena, fz_commit_range, count + 1);
     for (size_t i = 0; i < count; i++) {
         const json_t *item = json_array_get(ranges, i);
-        out->ranges[out->range_count++] =
-            (fz_commit_range){(int32_t)int_at(item, 0, -1), int_at(item, 1, 0), int_at(item, 2, 0),
-                              int_at(item, 3, 0),
-                              fz_arena_str(arena, fz_json_view(json_array_get(item, 4)))};
+        out->ranges[out->range_count++] = (fz_commit_range){
+            (int32_t)int_at(item, 0, -1), int_at(item, 1, 0), int_at(item, 2, 0),
+            int_at(item, 3, 0), fz_arena_str(arena, fz_json_view(json_array_get(item, 4)))};
     }
 }
 
@@ -153,7 +187,8 @@ static fz_code read_source(fz_arena *arena, fz_str name, fz_str text, fz_commit_
     return code;
 }
 
-static fz_code read_sources(const fz_iceberg_metadata *metadata, fz_commit_state *state, fz_err *err) {
+static fz_code read_sources(const fz_iceberg_metadata *metadata, fz_commit_state *state,
+                            fz_err *err) {
     json_t *properties = json_object_get(metadata->root, "properties");
     const char *key;
     json_t *value;
@@ -167,6 +202,18 @@ static fz_code read_sources(const fz_iceberg_metadata *metadata, fz_commit_state
                                &state->sources[state->source_count], err));
             state->source_count++;
         }
+    }
+    return FZ_OK;
+}
+
+static fz_code read_array(const fz_iceberg_metadata *metadata, const char *key, json_t **out,
+                          fz_err *err) {
+    fz_str text = fz_iceberg_metadata_property(metadata, key);
+    if (text.size == 0) {
+        return FZ_OK;
+    }
+    if (fz_json_parse(text, out, err) != FZ_OK || !json_is_array(*out)) {
+        return fz_err_set(err, FZ_CORRUPT, "property \"%s\" is no array", key);
     }
     return FZ_OK;
 }
@@ -185,19 +232,17 @@ static fz_code read_all(const fz_iceberg_metadata *metadata, fz_str text, fz_com
     state->digest = fz_arena_str(arena, fz_json_str_or(json, "digest"));
     state->instance = fz_arena_str(arena, fz_json_str_or(json, "instance"));
     json_decref(json);
+    if (state->number < 0 || state->number > NUMBER_MAX) {
+        return fz_err_set(err, FZ_CORRUPT, "property \"" STATE_PROPERTY "\": k is %lld",
+                          (long long)state->number);
+    }
     FZ_TRY(read_sources(metadata, state, err));
-    fz_str outbox = fz_iceberg_metadata_property(metadata, OUTBOX_PROPERTY);
-    if (outbox.size > 0) {
-        FZ_TRY(fz_json_parse(outbox, &state->outbox, err));
-    }
-    fz_str replayed = fz_iceberg_metadata_property(metadata, REPLAYED_PROPERTY);
-    if (replayed.size > 0) {
-        FZ_TRY(fz_json_parse(replayed, &state->replayed, err));
-    }
-    return FZ_OK;
+    FZ_TRY(read_array(metadata, OUTBOX_PROPERTY, &state->outbox, err));
+    return read_array(metadata, REPLAYED_PROPERTY, &state->replayed, err);
 }
 
-fz_code fz_commit_state_read(const fz_iceberg_metadata *metadata, fz_commit_state **out, fz_err *err) {
+fz_code fz_commit_state_read(const fz_iceberg_metadata *metadata, fz_commit_state **out,
+                             fz_err *err) {
     fz_str text = fz_iceberg_metadata_property(metadata, STATE_PROPERTY);
     if (text.size == 0) {
         return fz_err_set(err, FZ_NOT_FOUND, "the table has no property \"" STATE_PROPERTY "\"");
@@ -249,9 +294,9 @@ static json_t *source_json(const fz_commit_source *source) {
         json_t *ranges = json_array();
         for (size_t i = 0; i < source->range_count; i++) {
             const fz_commit_range *range = &source->ranges[i];
-            json_t *item = json_pack("[i,I,I,I]", (int)range->partition,
-                                     (json_int_t)range->generation, (json_int_t)range->start,
-                                     (json_int_t)range->end);
+            json_t *item =
+                json_pack("[i,I,I,I]", (int)range->partition, (json_int_t)range->generation,
+                          (json_int_t)range->start, (json_int_t)range->end);
             json_array_append_new(item, fz_json_string(range->reason));
             json_array_append_new(ranges, item);
         }

@@ -28,33 +28,54 @@ static json_t *full_vector(const fz_commit_state *state) {
     return full;
 }
 
-json_t *fz_commit_summary_new(const fz_commit_state *state, const char *op, fz_str source,
-                              const fz_commit_move *moves, size_t move_count, fz_str reason) {
+static void append_move(json_t *moved, fz_str source, int32_t p, const fz_commit_part *from,
+                        const fz_commit_part *to) {
+    json_t *item = json_array();
+    json_array_append_new(item, fz_json_string(source));
+    json_array_append_new(item, json_integer(p));
+    json_array_append_new(item, json_integer(from->generation));
+    json_array_append_new(item, json_integer(from->next));
+    json_array_append_new(item, json_integer(to->next));
+    if (to->generation != from->generation) {
+        json_array_append_new(item, json_integer(to->generation));
+    }
+    json_array_append_new(moved, item);
+}
+
+/** What differs between two states, edits of operations too. */
+static json_t *moved_between(const fz_commit_state *before, const fz_commit_state *after) {
+    static const fz_commit_part unknown = {.generation = -1, .next = -1};
+    json_t *moved = json_array();
+    for (size_t i = 0; i < after->source_count; i++) {
+        const fz_commit_source *to = &after->sources[i];
+        const fz_commit_source *from = fz_commit_state_find(before, to->name);
+        for (int32_t p = 0; p < to->known; p++) {
+            const fz_commit_part *old = from && p < from->known ? &from->parts[p] : &unknown;
+            if (old->generation != to->parts[p].generation || old->next != to->parts[p].next) {
+                append_move(moved, to->name, p, old, &to->parts[p]);
+            }
+        }
+    }
+    return moved;
+}
+
+json_t *fz_commit_summary_new(const fz_commit_state *before, const fz_commit_state *after,
+                              const char *op, fz_str reason) {
     json_t *summary = json_object();
     char number[24];
-    fz_json_set_str(summary, "frazil.table", state->nonce);
-    snprintf(number, sizeof number, "%lld", (long long)state->snapshot_id);
+    fz_json_set_str(summary, "frazil.table", after->nonce);
+    snprintf(number, sizeof number, "%lld", (long long)after->snapshot_id);
     fz_json_set_str(summary, "frazil.snapshot", fz_str_from(number));
-    fz_json_set_str(summary, "frazil.commit", state->commit);
-    snprintf(number, sizeof number, "%lld", (long long)state->number);
+    fz_json_set_str(summary, "frazil.commit", after->commit);
+    snprintf(number, sizeof number, "%lld", (long long)after->number);
     fz_json_set_str(summary, "frazil.k", fz_str_from(number));
     fz_json_set_str(summary, "frazil.op", fz_str_from(op));
-    fz_json_set_str(summary, "frazil.digest", state->digest);
+    fz_json_set_str(summary, "frazil.digest", after->digest);
     if (reason.size > 0) {
         fz_json_set_str(summary, "frazil.reason", reason);
     }
-    json_t *moved = json_array();
-    for (size_t i = 0; i < move_count; i++) {
-        json_t *item = json_array();
-        json_array_append_new(item, fz_json_string(source));
-        json_array_append_new(item, json_integer(moves[i].partition));
-        json_array_append_new(item, json_integer(moves[i].generation));
-        json_array_append_new(item, json_integer(moves[i].start));
-        json_array_append_new(item, json_integer(moves[i].end));
-        json_array_append_new(moved, item);
-    }
-    set_dump(summary, "frazil.moved", moved, SIZE_MAX);
-    set_dump(summary, "frazil.full", full_vector(state), FZ_COMMIT_FULL_MAX);
+    set_dump(summary, "frazil.moved", moved_between(before, after), FZ_COMMIT_FULL_MAX);
+    set_dump(summary, "frazil.full", full_vector(after), FZ_COMMIT_FULL_MAX);
     return summary;
 }
 
@@ -62,20 +83,23 @@ bool fz_commit_summary_own(const fz_iceberg_snapshot *snapshot, fz_str nonce) {
     char id[24];
     snprintf(id, sizeof id, "%lld", (long long)snapshot->snapshot_id);
     fz_str table = fz_iceberg_snapshot_summary(snapshot, "frazil.table");
-    return fz_str_equal(fz_iceberg_snapshot_summary(snapshot, "frazil.snapshot"), fz_str_from(id)) &&
+    return fz_str_equal(fz_iceberg_snapshot_summary(snapshot, "frazil.snapshot"),
+                        fz_str_from(id)) &&
            table.size > 0 && (nonce.size == 0 || fz_str_equal(table, nonce));
 }
 
 static bool digest_fits(const fz_iceberg_snapshot *snapshot, const fz_commit_state *state) {
     char digest[33];
     fz_commit_state_digest(state, digest);
-    return fz_str_equal(fz_iceberg_snapshot_summary(snapshot, "frazil.digest"), fz_str_from(digest));
+    return fz_str_equal(fz_iceberg_snapshot_summary(snapshot, "frazil.digest"),
+                        fz_str_from(digest));
 }
 
-/** A last row behind the new position says nothing about it any more. */
+/** The last row of another position is not known. */
 static void set_part(fz_commit_part *part, int64_t generation, int64_t next) {
-    if (part->generation != generation || part->last_row >= next) {
-        part->last_row = -1;
+    if (part->generation != generation || part->next != next) {
+        part->last_row = FZ_COMMIT_ROW_UNKNOWN;
+        part->epoch = -1;
     }
     part->generation = generation;
     part->next = next;
@@ -88,6 +112,9 @@ static void set_source(fz_commit_state *state, fz_commit_source *source, const j
         if (source->known > 0) {
             memcpy(grown, source->parts, (size_t)source->known * sizeof *grown);
         }
+        for (int32_t p = source->known; p < count; p++) {
+            grown[p] = (fz_commit_part){.generation = -1, .next = -1};
+        }
         source->parts = grown;
     }
     source->known = count;
@@ -98,7 +125,8 @@ static void set_source(fz_commit_state *state, fz_commit_source *source, const j
     }
 }
 
-bool fz_commit_summary_full(const fz_iceberg_snapshot *snapshot, fz_commit_state *state) {
+bool fz_commit_summary_full(const fz_iceberg_snapshot *snapshot, fz_commit_state *state,
+                            bool known_sources) {
     fz_str text = fz_iceberg_snapshot_summary(snapshot, "frazil.full");
     FZ_CLEANUP(fz_json_release) json_t *full = NULL;
     if (text.size == 0 || fz_json_parse(text, &full, NULL) != FZ_OK || !json_is_object(full)) {
@@ -111,6 +139,9 @@ bool fz_commit_summary_full(const fz_iceberg_snapshot *snapshot, fz_commit_state
     json_t *parts;
     json_object_foreach(full, name, parts) {
         const fz_commit_source *old = fz_commit_state_find(state, fz_str_from(name));
+        if (!old && known_sources) {
+            return false;
+        }
         if (old) {
             sources[count] = *old;
         } else {
@@ -131,17 +162,20 @@ bool fz_commit_summary_undo(const fz_iceberg_snapshot *snapshot, fz_commit_state
         fz_json_parse(text, &moved, NULL) != FZ_OK) {
         return false;
     }
-    size_t index;
-    json_t *item;
-    json_array_foreach(moved, index, item) {
+    for (size_t i = json_array_size(moved); i-- > 0;) { // new partitions go away from the end
+        const json_t *item = json_array_get(moved, i);
         fz_commit_source *source =
             fz_commit_state_find(state, fz_json_view(json_array_get(item, 0)));
         int64_t p = json_integer_value(json_array_get(item, 1));
         if (!source || p < 0 || p >= source->known) {
             return false;
         }
-        set_part(&source->parts[p], json_integer_value(json_array_get(item, 2)),
-                 json_integer_value(json_array_get(item, 3)));
+        int64_t generation = json_integer_value(json_array_get(item, 2));
+        if (generation >= 0) {
+            set_part(&source->parts[p], generation, json_integer_value(json_array_get(item, 3)));
+        } else {
+            source->known = (int32_t)p;
+        }
     }
     return true;
 }
