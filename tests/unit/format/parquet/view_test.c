@@ -26,18 +26,19 @@ typedef struct example {
 } example;
 
 static const example EXAMPLES[] = {
-    {"struct<a: list<string> not null>", // rule 1: a repeated leaf
+    {"struct<a: list<string not null> not null>", // rule 1: a repeated leaf
      {GROUP("m", REQ, 1, NONE), GROUP("a", REQ, 1, LIST), LEAF("element", REP, 6, UTF8)},
      3},
-    {"struct<a: list<struct<str: string not null, num: int not null>>>", // rule 2: several fields
+    {"struct<a: list<struct<str: string not null, num: int not null> not null>>", // rule 2: several
+                                                                                  // fields
      {GROUP("m", REQ, 1, NONE), GROUP("a", OPT, 1, LIST), GROUP("element", REP, 2, NONE),
       LEAF("str", REQ, 6, UTF8), LEAF("num", REQ, 1, NONE)},
      5},
-    {"struct<a: list<struct<str: string not null>>>", // rule 4: named array
+    {"struct<a: list<struct<str: string not null> not null>>", // rule 4: named array
      {GROUP("m", REQ, 1, NONE), GROUP("a", OPT, 1, LIST), GROUP("array", REP, 1, NONE),
       LEAF("str", REQ, 6, UTF8)},
      4},
-    {"struct<a: list<struct<str: string not null>>>", // rule 4: named a_tuple
+    {"struct<a: list<struct<str: string not null> not null>>", // rule 4: named a_tuple
      {GROUP("m", REQ, 1, NONE), GROUP("a", OPT, 1, LIST), GROUP("a_tuple", REP, 1, NONE),
       LEAF("str", REQ, 6, UTF8)},
      4},
@@ -49,7 +50,7 @@ static const example EXAMPLES[] = {
      {GROUP("m", REQ, 1, NONE), GROUP("a", OPT, 1, KV), GROUP("map", REP, 2, NONE),
       LEAF("k", REQ, 6, UTF8), LEAF("v", OPT, 1, NONE)},
      5},
-    {"struct<a: list<int> not null>", // repeated without a list around
+    {"struct<a: list<int not null> not null>", // repeated without a list around
      {GROUP("m", REQ, 1, NONE), LEAF("a", REP, 1, NONE)},
      2},
     {"struct<b: int>", // an interval is left out
