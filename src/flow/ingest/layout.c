@@ -35,8 +35,7 @@ void fz_layout_unref(fz_layout *layout) {
     fz_free(layout);
 }
 
-/** headers list<struct<key string, value binary>> */
-static void headers_type(fz_arena *arena, fz_type *type) {
+void fz_layout_headers_type(fz_arena *arena, fz_type *type) {
     type->fields = FZ_ARENA_NEW(arena, fz_field);
     type->field_count = 1;
     fz_field *element = &type->fields[0];
@@ -57,7 +56,7 @@ static void meta_field(fz_arena *arena, fz_config_metadata_field field, fz_str n
                       .origin = (int32_t)field,
                       .type = {.kind = meta_columns[field].kind}};
     if (field == FZ_METADATA_HEADERS) {
-        headers_type(arena, &out->type);
+        fz_layout_headers_type(arena, &out->type);
         fz_field *element = &out->type.fields[0];
         element->identity = FZ_STR("headers.element");
         element->type.fields[0].identity = FZ_STR("headers.element.key");

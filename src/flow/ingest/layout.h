@@ -38,6 +38,9 @@ fz_layout *fz_layout_ref(fz_layout *layout);
 /** NULL allowed. */
 void fz_layout_unref(fz_layout *layout);
 
+/** Fill a LIST type with the element of record headers: struct<key string, value binary>, ids 0. */
+void fz_layout_headers_type(fz_arena *arena, fz_type *type);
+
 /** The shape of the metadata columns that an entry asks for: `_kafka` and promoted ones; NULL when there are none. */
 fz_schema *fz_layout_metadata_shape(const fz_config_entry *entry, bool several_topics);
 

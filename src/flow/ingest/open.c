@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "flow/ingest/outbox.h"
 
 void fz_open_shapes_deinit(fz_open_shapes *shapes) {
     fz_schema_unref(shapes->key_shape);
@@ -203,8 +204,7 @@ static void edit_positions(void *context, fz_commit_state *state, fz_commit_sour
     }
 }
 
-/** A commit without rows that only edits the state. */
-static fz_code commit_edit(fz_stream *stream, const char *op,
+fz_code fz_stream_commit_edit(fz_stream *stream, const char *op,
                            void (*edit)(void *, fz_commit_state *, fz_commit_source *),
                            fz_str reason, fz_commit_state **state, fz_err *err) {
     fz_stream_cut cut = {0};
@@ -223,11 +223,16 @@ static fz_code commit_edit(fz_stream *stream, const char *op,
     fz_commit_run(&stream->table, &batch, &stream->commit_options, &outcome);
     fz_code code = FZ_OK;
     if (outcome.result == FZ_COMMIT_DONE) {
+        fz_mutex_lock(&stream->mutex);
         fz_iceberg_metadata_unref(stream->metadata);
         stream->metadata = fz_iceberg_metadata_ref(outcome.metadata);
-        fz_commit_state_free(*state);
-        *state = outcome.state;
-        outcome.state = NULL;
+        fz_mutex_unlock(&stream->mutex);
+        fz_outbox_owe(stream, outcome.state);
+        if (state) {
+            fz_commit_state_free(*state);
+            *state = outcome.state;
+            outcome.state = NULL;
+        }
     } else if (outcome.result == FZ_COMMIT_FORGOTTEN) {
         code = fz_err_set(err, FZ_UNAVAILABLE, "another writer was first: %s", outcome.err.text);
     } else {
@@ -239,6 +244,7 @@ static fz_code commit_edit(fz_stream *stream, const char *op,
     fz_commit_outcome_deinit(&outcome);
     fz_iceberg_append_free(cut.files);
     fz_vec_deinit(&cut.moves);
+    json_decref(cut.letters);
     return code;
 }
 
@@ -273,7 +279,7 @@ static fz_code restart_from_earliest(fz_stream *stream, fz_commit_state **state,
     }
     FZ_LOG(stream->host->log, FZ_LOG_WARN, "new_generation", FZ_KV_TEXT("topic", stream->topic),
            FZ_KV_TEXT("table", stream->full_name), FZ_KV_TEXT("reason", why->text));
-    return commit_edit(stream, "generation", edit_generation, fz_str_from(why->text), state, err);
+    return fz_stream_commit_edit(stream, "generation", edit_generation, fz_str_from(why->text), state, err);
 }
 
 /** The source of the state that is this stream's; a table of ours that does not know the topic yet takes it up. */
@@ -288,7 +294,7 @@ static fz_code adopt_source(fz_stream *stream, fz_commit_state **state, fz_err *
         for (int32_t p = 0; p < fresh.known; p++) {
             stream->parts[p].committed = fresh.parts[p].next;
         }
-        code = commit_edit(stream, "adopt", edit_positions, FZ_STR("new source"), state, err);
+        code = fz_stream_commit_edit(stream, "adopt", edit_positions, FZ_STR("new source"), state, err);
     }
     fz_arena_deinit(&arena);
     return code;
@@ -337,11 +343,12 @@ static fz_code open_position(fz_stream *stream, fz_err *err) {
         }
     }
     if (code == FZ_OK && edits) {
-        code = commit_edit(stream, "offsets", edit_positions, FZ_STR("new or lost offsets"), &state, err);
+        code = fz_stream_commit_edit(stream, "offsets", edit_positions, FZ_STR("new or lost offsets"), &state, err);
     }
     if (code == FZ_OK && source && source->paused) {
         code = fz_err_set_kind(err, FZ_INVALID, "paused", "paused by an operator");
     }
+    fz_outbox_owe(stream, state);
     fz_commit_state_free(state);
     return code;
 }

@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "flow/ingest/files.h"
+#include "flow/ingest/letters.h"
 #include "flow/ingest/meta_columns.h"
 #include "io/registry/frame.h"
 
@@ -39,9 +40,11 @@ struct fz_rows {
     int64_t early_bytes;
     int64_t early_oldest_ms;
     fz_stream_counts counts; // since the last cut
+    fz_letters *letters;     // NULL: none since the last cut
     // of the rows in the batch, for errors that show late
     fz_stream_part *row_part[BATCH_ROWS];
     int64_t row_offset[BATCH_ROWS];
+    int32_t record_schema_id; // of the record being taken, -1: not read yet
 };
 
 fz_rows *fz_rows_new(fz_stream *stream, int lane) {
@@ -74,6 +77,7 @@ void fz_rows_free(fz_rows *rows) {
         return;
     }
     drop_layout(rows);
+    fz_letters_free(rows->letters);
     for (size_t i = 0; i < rows->plans.count; i++) {
         fz_free(rows->plans.data[i]);
     }
@@ -134,21 +138,39 @@ static fz_code use_layout(fz_rows *rows, fz_layout *layout, fz_err *err) {
 
 // --- bad records
 
-/** By the entry's rule: OK, the record is settled; CANCELLED, the stream is suspended at it. */
-static fz_code bad_record(fz_rows *rows, fz_stream_part *part, int64_t offset, fz_err *err) {
+/** Into the lane's letters; they are made with the first one. */
+static fz_code dead_letter(fz_rows *rows, fz_stream_part *part, const fz_record *record,
+                           const fz_err *why, fz_err *err) {
+    if (!rows->letters) {
+        rows->letters = fz_letters_new(rows->stream);
+    }
+    FZ_TRY(fz_letters_append(rows->letters, part->partition, record, why->kind, why->text,
+                             rows->record_schema_id, err));
+    rows->counts.dead_letters++;
+    return FZ_OK;
+}
+
+/**
+ * By the entry's rule: OK, the record is settled; CANCELLED, the stream is suspended at it.
+ * record NULL: it is no longer there (a row that no partition can hold).
+ */
+static fz_code bad_record(fz_rows *rows, fz_stream_part *part, const fz_record *record,
+                          int64_t offset, fz_err *err) {
     fz_stream *stream = rows->stream;
-    char text[sizeof err->text];
-    snprintf(text, sizeof text, "%s", err->text);
-    fz_err_set_kind(err, err->code, err->kind ? err->kind : fz_code_name(err->code),
-                    "topic \"%s\" partition %d offset %lld: %s", stream->topic, part->partition,
-                    (long long)offset, text);
+    fz_err why = *err;
+    why.kind = why.kind ? why.kind : fz_code_name(why.code);
     FZ_LOG(rows->host->log, FZ_LOG_WARN, "bad_record", FZ_KV_TEXT("topic", stream->topic),
            FZ_KV_INT("partition", part->partition), FZ_KV_INT("offset", offset),
-           FZ_KV_TEXT("kind", err->kind), FZ_KV_TEXT("error", text));
+           FZ_KV_TEXT("kind", why.kind), FZ_KV_TEXT("error", why.text));
     if (stream->entry->on_error == FZ_ON_ERROR_SKIP) {
         rows->counts.skipped++;
         return FZ_OK;
     }
+    if (stream->letters_name && record) {
+        return dead_letter(rows, part, record, &why, err);
+    }
+    fz_err_set_kind(err, why.code, why.kind, "topic \"%s\" partition %d offset %lld: %s",
+                    stream->topic, part->partition, (long long)offset, why.text);
     fz_stream_suspend(stream, err, part->partition, offset);
     err->code = FZ_CANCELLED;
     return FZ_CANCELLED;
@@ -157,7 +179,7 @@ static fz_code bad_record(fz_rows *rows, fz_stream_part *part, int64_t offset, f
 /** A row that no partition can hold leaves the batch. */
 static fz_code drop_row(fz_rows *rows, int64_t row, fz_err *err) {
     fz_stream_part *part = rows->row_part[row];
-    FZ_TRY(bad_record(rows, part, rows->row_offset[row], err));
+    FZ_TRY(bad_record(rows, part, NULL, rows->row_offset[row], err));
     uint32_t *index = (uint32_t *)fz_calloc((size_t)rows->batch->rows, sizeof *index);
     size_t count = 0;
     for (int64_t i = 0; i < rows->batch->rows; i++) {
@@ -301,6 +323,7 @@ static fz_code find_plan(fz_rows *rows, const fz_record *record, plan **out, siz
     if (framed) {
         FZ_TRY(frame_of(rows, record, &frame, err));
     }
+    rows->record_schema_id = frame.has_guid ? -1 : frame.id;
     *payload_at = frame.payload_at;
     return plan_of(rows, &frame, out, err);
 }
@@ -336,6 +359,7 @@ static bool of_record(const fz_rows *rows, fz_code code, const fz_err *err) {
 }
 
 static fz_code take_record(fz_rows *rows, fz_stream_part *part, const fz_record *record, fz_err *err) {
+    rows->record_schema_id = -1;
     if (FZ_UNLIKELY(!record->value)) {
         rows->counts.tombstones++;
         return FZ_OK;
@@ -345,7 +369,7 @@ static fz_code take_record(fz_rows *rows, fz_stream_part *part, const fz_record 
         fz_err_set_kind(err, FZ_CORRUPT, "too_large", "%zu bytes, max_record_size is %lld",
                         record->value_size + record->key_size,
                         (long long)rows->host->config->max_record_size);
-        return bad_record(rows, part, record->offset, err);
+        return bad_record(rows, part, record, record->offset, err);
     }
     fz_code code = take_value(rows, part->partition, record, err);
     if (code == FZ_LIMIT && !err->kind && rows->batch && rows->batch->rows > 0) {
@@ -354,7 +378,7 @@ static fz_code take_record(fz_rows *rows, fz_stream_part *part, const fz_record 
     }
     if (FZ_UNLIKELY(code != FZ_OK)) {
         if (of_record(rows, code, err)) {
-            return bad_record(rows, part, record->offset, err);
+            return bad_record(rows, part, record, record->offset, err);
         }
         if (code == FZ_UNSUPPORTED) {
             fz_stream_suspend(rows->stream, err, -1, -1);
@@ -414,7 +438,14 @@ fz_code fz_rows_take(fz_rows *rows, fz_stream_part *part, fz_err *err) {
 fz_code fz_rows_cut(fz_rows *rows, fz_stream_part *const *parts, size_t count, fz_err *err) {
     FZ_TRY(finish_files(rows, err));
     fz_stream *stream = rows->stream;
+    FZ_CLEANUP(fz_json_release) json_t *letters = json_array();
+    if (rows->letters) {
+        FZ_TRY(fz_letters_finish(rows->letters, letters, err));
+        fz_letters_free(rows->letters);
+        rows->letters = NULL;
+    }
     fz_mutex_lock(&stream->mutex);
+    json_array_extend(stream->cut.letters, letters);
     for (size_t i = 0; i < fz_iceberg_append_count(rows->early); i++) {
         fz_iceberg_append_add(stream->cut.files, fz_iceberg_append_at(rows->early, i));
     }

@@ -9,6 +9,7 @@
 #include "base/map.h"
 #include "base/memory.h"
 #include "flow/ingest/lane.h"
+#include "flow/ingest/outbox.h"
 
 /** Threads for opening and committing. */
 #define POOL_THREADS 4
@@ -295,6 +296,27 @@ static bool cut_is_due(const fz_service *service, const fz_stream *stream) {
     return since >= IDLE_COMMIT_MS;
 }
 
+static void outbox_job(void *arg) {
+    fz_stream_settle_outbox(((slot *)arg)->stream);
+}
+
+/** Something is owed to other tables, and it is time to see to it: in a pass and at the end until nothing is. */
+static bool outbox_is_due(const fz_service *service, slot *s) {
+    if (json_array_size(s->stream->owed) == 0 ||
+        fz_clock_mono_ms(service->host->clock) < s->stream->deliver_at_ms) {
+        return false;
+    }
+    bool ends = service->finishing || (service->host->once && all_done(s->stream)) || s->stream->halt;
+    return ends || fz_outbox_waits(s->stream);
+}
+
+static void settle_outbox(slot *s) {
+    fz_mutex_lock(&s->stream->mutex);
+    s->stream->stage = FZ_CUT_COMMITTING;
+    fz_mutex_unlock(&s->stream->mutex);
+    fz_pool_submit(s->service->pool, outbox_job, s);
+}
+
 static bool is_over(fz_stream_state state) {
     return state == FZ_STREAM_SUSPENDED || state == FZ_STREAM_FAILED || state == FZ_STREAM_DONE ||
            state == FZ_STREAM_PAUSED;
@@ -312,6 +334,8 @@ static void tick_idle(fz_service *service, slot *s, fz_stream_state state, bool 
             if (!service->finishing) {
                 start_opening(s);
             }
+        } else if (stream->opened && !is_over(state) && outbox_is_due(service, s)) {
+            settle_outbox(s);
         } else if (stream->opened && !is_over(state) && !service->finishing) {
             attach_held(service, s);
             if (service->host->once && !s->attached && all_done(stream)) {
@@ -326,6 +350,10 @@ static void tick_idle(fz_service *service, slot *s, fz_stream_state state, bool 
     }
     if (cut_is_due(service, stream)) {
         request_cut(service, s);
+        return;
+    }
+    if (state != FZ_STREAM_FAILED && outbox_is_due(service, s)) {
+        settle_outbox(s);
         return;
     }
     if (is_over(state)) {
@@ -511,7 +539,8 @@ static bool finish_is_over(fz_service *service) {
     for (size_t i = 0; i < service->slots.count; i++) {
         slot *s = service->slots.data[i];
         if (s->opening || s->stream->stage != FZ_CUT_NONE ||
-            (s->attached && s->stream->moved && !s->stream->needs_rewind)) {
+            (s->attached && s->stream->moved && !s->stream->needs_rewind) ||
+            (s->attached && fz_outbox_waits(s->stream))) {
             return false;
         }
     }

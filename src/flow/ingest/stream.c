@@ -28,9 +28,11 @@ void fz_stream_counts_add(fz_stream_counts *to, const fz_stream_counts *from) {
 void fz_stream_cut_reset(fz_stream_cut *cut) {
     fz_iceberg_append_free(cut->files);
     fz_vec_deinit(&cut->moves);
+    json_decref(cut->letters);
     memset(cut, 0, sizeof *cut);
     fz_rand_uuid(cut->commit);
     cut->files = fz_iceberg_append_new(fz_str_from(cut->commit));
+    cut->letters = json_array();
 }
 
 /** Table name from the pattern: `{topic}` replaced, what catalogs cannot hold made `_`. */
@@ -46,6 +48,30 @@ static char *table_name(fz_str pattern, fz_str topic) {
                             (c >= '0' && c <= '9') || c == '_' || (c & 0x80);
                 fz_buf_append_byte(&name, (uint8_t)(kept ? c : '_'));
             }
+            at += 7;
+        } else {
+            fz_buf_append_byte(&name, (uint8_t)pattern.data[at++]);
+        }
+    }
+    return fz_str_dup(fz_buf_view(&name));
+}
+
+/** `db.table`, or a table beside the main one. */
+static char *letters_name(const fz_stream *stream, fz_str pattern) {
+    FZ_CLEANUP(fz_buf_deinit) fz_buf name = {0};
+    if (fz_str_find(pattern, '.', 0) == SIZE_MAX) {
+        fz_buf_printf(&name, "%s.", stream->space);
+    }
+    size_t at = 0;
+    while (at < pattern.size) {
+        fz_str rest = fz_str_slice(pattern, at, pattern.size);
+        if (fz_str_starts_with(rest, FZ_STR("{table}"))) {
+            fz_buf_append_str(&name, fz_str_from(stream->table_name));
+            at += 7;
+        } else if (fz_str_starts_with(rest, FZ_STR("{topic}"))) {
+            char *topic = table_name(FZ_STR("{topic}"), fz_str_from(stream->topic));
+            fz_buf_append_str(&name, fz_str_from(topic));
+            fz_free(topic);
             at += 7;
         } else {
             fz_buf_append_byte(&name, (uint8_t)pattern.data[at++]);
@@ -129,6 +155,9 @@ fz_stream *fz_stream_new(const fz_ingest_host *host, const fz_config_entry *entr
     stream->err_offset = -1;
     stream->retry_at_ms = 0;
     stream->snapshot_id = -1;
+    if (entry->on_error == FZ_ON_ERROR_DEAD_LETTER && entry->dead_letter.to_table) {
+        stream->letters_name = letters_name(stream, entry->dead_letter.table);
+    }
     make_route(stream);
     resolve_location(stream);
     fz_stream_cut_reset(&stream->cut);
@@ -152,6 +181,9 @@ void fz_stream_free(fz_stream *stream) {
     fz_iceberg_metadata_unref(stream->metadata);
     fz_iceberg_append_free(stream->cut.files);
     fz_vec_deinit(&stream->cut.moves);
+    json_decref(stream->cut.letters);
+    json_decref(stream->owed);
+    json_decref(stream->delivered);
     fz_free(stream->parts);
     fz_free(stream->targets);
     fz_free(stream->held);
@@ -160,6 +192,7 @@ void fz_stream_free(fz_stream *stream) {
     fz_free(stream->space);
     fz_free(stream->table_name);
     fz_free(stream->full_name);
+    fz_free(stream->letters_name);
     fz_free(stream->location);
     fz_cond_deinit(&stream->cond);
     fz_mutex_deinit(&stream->mutex);

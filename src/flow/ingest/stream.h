@@ -80,6 +80,7 @@ typedef struct fz_stream_cut {
     char commit[37];
     FZ_VEC(fz_commit_move) moves;
     fz_stream_counts counts;
+    json_t *letters; // URIs of staged dead letters
     int64_t oldest_file_ms;
     int64_t bytes;
 } fz_stream_cut;
@@ -97,6 +98,7 @@ typedef struct fz_stream {
     char *space; // namespace
     char *table_name;
     char *full_name; // namespace.table
+    char *letters_name; // of the dead-letter table, with its namespace; NULL: none
     char *location;  // wanted
     bool location_exact;
     bool several_topics; // others go into the same table
@@ -139,6 +141,9 @@ typedef struct fz_stream {
     int64_t last_cut_ms;        // monotonic
     int64_t last_commit_ms;     // wall
     fz_stream_counts run;       // committed by this run
+    json_t *owed;               // outbox of the table as last seen, array; NULL: nothing (R20)
+    json_t *delivered;          // ids of its entries whose sink has them
+    int64_t deliver_at_ms;      // monotonic: try again then
     int64_t snapshot_id;        // of the last commit, -1
     int64_t commits, conflicts;
 } fz_stream;
@@ -178,8 +183,16 @@ void fz_stream_fail(fz_stream *stream, const fz_err *err);
 FZ_CHECKED fz_code fz_stream_bind(fz_stream *stream, fz_writer_schema_entry *schema, fz_evolve_side side,
                                   fz_layout **layout, fz_schema **bound, fz_err *err);
 
-/** Run the commit of a collected cut (stage COMMITTING); on the pool. */
+/** A commit without rows of the present table that only edits the state; the metadata is kept. *state may be NULL. */
+FZ_CHECKED fz_code fz_stream_commit_edit(fz_stream *stream, const char *op,
+                                         void (*edit)(void *, fz_commit_state *, fz_commit_source *),
+                                         fz_str reason, fz_commit_state **state, fz_err *err);
+
+/** Run the commit of a collected cut (stage COMMITTING), then deliver what is owed; on the pool. */
 void fz_stream_commit(fz_stream *stream);
+
+/** Deliver what is owed and take it out of the outbox (stage COMMITTING); on the pool. */
+void fz_stream_settle_outbox(fz_stream *stream);
 
 void fz_stream_cut_reset(fz_stream_cut *cut);
 

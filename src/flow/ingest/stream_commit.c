@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "flow/ingest/stream.h"
+#include "flow/ingest/outbox.h"
 
 /** Table properties that go with the commit: the link, when it changed. New reference or NULL. */
 static json_t *changed_properties(const fz_layout *committed, const fz_layout *layout) {
@@ -15,6 +15,28 @@ static json_t *changed_properties(const fz_layout *committed, const fz_layout *l
     fz_json_set_str(properties, FZ_EVOLVE_LINK_PROPERTY, fz_str_from(link));
     free(link);
     return properties;
+}
+
+static void edit_outbox(void *context, fz_commit_state *state, fz_commit_source *source) {
+    (void)source;
+    fz_outbox_drop_delivered((fz_stream *)context, state);
+}
+
+/** Nothing is owed any more but what the sinks have: a commit of its own says so, at the end. */
+void fz_stream_settle_outbox(fz_stream *stream) {
+    fz_err err = {0};
+    fz_code code = fz_outbox_deliver(stream, &err);
+    if (code == FZ_OK && json_array_size(stream->owed) > 0) {
+        code = fz_stream_commit_edit(stream, "offsets", edit_outbox, FZ_STR("outbox delivered"), NULL,
+                                     &err);
+    }
+    if (code != FZ_OK && stream->host->once) {
+        fz_stream_fail(stream, &err);
+    }
+    fz_mutex_lock(&stream->mutex);
+    stream->stage = FZ_CUT_NONE;
+    fz_cond_broadcast(&stream->cond);
+    fz_mutex_unlock(&stream->mutex);
 }
 
 /** The table is as `metadata` says and our rows are in it. */
@@ -83,6 +105,7 @@ void fz_stream_commit(fz_stream *stream) {
     int32_t schema_id = fz_iceberg_metadata_schema_id(stream->metadata);
     fz_mutex_unlock(&stream->mutex);
     json_t *properties = changed_properties(committed, layout);
+    json_t *owed = fz_outbox_entry(stream, &stream->cut);
     bool schema_changed = !fz_type_equal(&layout->schema->root, &committed->schema->root);
     fz_commit_batch batch = {
         .op = fz_iceberg_append_count(stream->cut.files) > 0 ? "append" : "offsets",
@@ -101,6 +124,9 @@ void fz_stream_commit(fz_stream *stream) {
         .schema_id = schema_id,
         .schema = schema_changed ? layout->schema : NULL,
         .properties = properties,
+        .outbox = owed,
+        .edit = edit_outbox,
+        .edit_context = stream,
     };
     int64_t started_us = fz_clock_mono_us(stream->host->clock);
     fz_commit_outcome outcome;
@@ -111,6 +137,7 @@ void fz_stream_commit(fz_stream *stream) {
         take_done(stream, layout, &outcome);
         log_done(stream, &outcome, started_us);
         commit_group_offsets(stream);
+        fz_outbox_owe(stream, outcome.state);
         fz_mutex_lock(&stream->mutex);
         bool degraded = stream->state == FZ_STREAM_DEGRADED;
         fz_mutex_unlock(&stream->mutex);
@@ -130,8 +157,14 @@ void fz_stream_commit(fz_stream *stream) {
     case FZ_COMMIT_STOPPED:
         break;
     }
+    if (outcome.result == FZ_COMMIT_DONE && fz_outbox_waits(stream)) {
+        fz_err err = {0};
+        fz_code delivered = fz_outbox_deliver(stream, &err); // else it stays owed
+        (void)delivered;
+    }
     fz_commit_outcome_deinit(&outcome);
     json_decref(properties);
+    json_decref(owed);
     fz_layout_unref(layout);
     fz_layout_unref(committed);
     finish(stream, rewind);
