@@ -81,13 +81,15 @@ fz_code fz_catalog_files_check_empty(fz_catalog_files *files, const fz_iceberg_m
                                      fz_err *err) {
     fz_str base = fz_iceberg_metadata_base(metadata);
     fz_buf folder = {0};
-    fz_buf_append_str(&folder, base);
-    fz_buf_append_str(&folder, FZ_STR("/metadata/"));
+    fz_iceberg_metadata_folder(metadata, &folder);
+    fz_buf_append_byte(&folder, '/');
     fz_store *store;
     fz_str prefix;
     fz_page page = {0};
     fz_buf after = {0};
-    fz_code code = find_store(files, fz_buf_view(&folder), base, &store, &prefix, err);
+    fz_code code =
+        find_store(files, fz_buf_view(&folder), fz_catalog_stores_table_root(fz_buf_view(&folder)),
+                   &store, &prefix, err);
     do {
         if (code == FZ_OK) {
             code = fz_store_list(store, prefix, fz_buf_view(&after), &page, err);

@@ -131,16 +131,13 @@ void fz_iceberg_append_uploaded(fz_iceberg_append *append) {
     }
 }
 
-/** Folder of metadata files, without '/' at the end. */
+/** Folder of metadata files, in `arena`. */
 static fz_str metadata_folder(const fz_iceberg_metadata *metadata, fz_arena *arena) {
-    fz_str folder = fz_iceberg_metadata_property(metadata, "write.metadata.path");
-    while (folder.size > 1 && folder.data[folder.size - 1] == '/') {
-        folder.size--;
-    }
-    if (folder.size > 0) {
-        return folder;
-    }
-    return fz_arena_printf(arena, "%.*s/metadata", FZ_STR_ARGS(fz_iceberg_metadata_base(metadata)));
+    fz_buf folder = {0};
+    fz_iceberg_metadata_folder(metadata, &folder);
+    fz_str copy = fz_arena_str(arena, fz_buf_view(&folder));
+    fz_buf_deinit(&folder);
+    return copy;
 }
 
 static fz_code write_entries(fz_iceberg_append *append, fz_iceberg_manifest_writer *writer,
@@ -305,7 +302,8 @@ static json_t *requirements_of(const fz_iceberg_metadata *base, const json_t *up
 
 /** New manifests, then the parent's as they are. */
 static fz_code gather(const fz_iceberg_append *append, const fz_iceberg_snapshot *parent,
-                      fz_str parent_list, fz_arena *arena, fz_iceberg_list *out, fz_err *err) {
+                      fz_str parent_list, const fz_iceberg_replaced *replaced, fz_arena *arena,
+                      fz_iceberg_list *out, fz_err *err) {
     fz_iceberg_list old = {0};
     if (parent) {
         if (parent->manifest_list.size == 0) {
@@ -319,6 +317,10 @@ static fz_code gather(const fz_iceberg_append *append, const fz_iceberg_snapshot
                               (long long)parent->snapshot_id);
         }
         FZ_TRY(fz_iceberg_list_read(parent_list, arena, &old, err));
+    }
+    if (replaced) {
+        old.count = replaced->count;
+        old.manifests = copy_array(arena, replaced->manifests, old.count, sizeof(*old.manifests));
     }
     out->count = append->built.count + old.count;
     out->manifests = FZ_ARENA_ARRAY(arena, fz_iceberg_manifest, out->count);
@@ -352,9 +354,13 @@ static json_t *snapshot_json(const fz_iceberg_metadata *table, const fz_iceberg_
     return json;
 }
 
-static void list_uploads(const fz_iceberg_append *append, fz_str list_path,
-                         fz_iceberg_change *out) {
-    out->uploads = FZ_ARENA_ARRAY(&out->arena, fz_iceberg_upload, append->built.count + 1);
+static void list_uploads(const fz_iceberg_append *append, const fz_iceberg_replaced *replaced,
+                         fz_str list_path, fz_iceberg_change *out) {
+    size_t more = replaced ? replaced->upload_count : 0;
+    out->uploads = FZ_ARENA_ARRAY(&out->arena, fz_iceberg_upload, append->built.count + more + 1);
+    for (size_t i = 0; i < more; i++) {
+        out->uploads[out->upload_count++] = replaced->uploads[i];
+    }
     for (size_t i = 0; i < append->built.count; i++) {
         const built_manifest *built = &append->built.data[i];
         if (!built->uploaded) {
@@ -379,8 +385,8 @@ static fz_code build_snapshot(fz_iceberg_append *append, const fz_iceberg_metada
     out->sequence_number = fz_iceberg_metadata_last_sequence(base) + 1;
     out->timestamp_ms = fz_iceberg_metadata_time_ms(base, options->now_ms);
     fz_iceberg_list list;
-    FZ_TRY(
-        gather(append, has_parent ? &parent : NULL, options->parent_list, &out->arena, &list, err));
+    FZ_TRY(gather(append, has_parent ? &parent : NULL, options->parent_list, options->replaced,
+                  &out->arena, &list, err));
     const fz_iceberg_list_options list_options = {
         .version = fz_iceberg_metadata_version(table),
         .snapshot_id = out->snapshot_id,
@@ -394,10 +400,16 @@ static fz_code build_snapshot(fz_iceberg_append *append, const fz_iceberg_metada
         fz_arena_printf(&out->arena, "%.*s/snap-%lld-%u-%.*s.avro",
                         FZ_STR_ARGS(metadata_folder(table, &out->arena)),
                         (long long)out->snapshot_id, ++append->attempts, FZ_STR_ARGS(append->uuid));
-    const fz_iceberg_added added = {.files = append->files.data,
-                                    .count = append->files.count,
-                                    .manifests_created = append->built.count,
-                                    .manifests_kept = list.count - append->built.count};
+    const fz_iceberg_replaced *replaced = options->replaced;
+    const fz_iceberg_added added = {
+        .files = append->files.data,
+        .count = append->files.count,
+        .manifests_created = append->built.count + (replaced ? replaced->created : 0),
+        .manifests_kept = list.count - append->built.count - (replaced ? replaced->created : 0),
+        .is_replace = replaced != NULL,
+        .manifests_replaced = replaced ? replaced->gone : 0,
+        .removed = replaced ? replaced->removed : NULL,
+        .removed_count = replaced ? replaced->removed_count : 0};
     json_t *summary =
         fz_iceberg_snapshot_summary_new(&added, has_parent ? &parent : NULL, options->summary);
     json_t *add = fz_iceberg_update_new("add-snapshot");
@@ -407,7 +419,7 @@ static fz_code build_snapshot(fz_iceberg_append *append, const fz_iceberg_metada
     json_array_append_new(out->updates, add);
     json_array_append_new(out->updates,
                           fz_iceberg_update_set_ref(FZ_ICEBERG_MAIN, out->snapshot_id));
-    list_uploads(append, list_path, out);
+    list_uploads(append, options->replaced, list_path, out);
     return FZ_OK;
 }
 

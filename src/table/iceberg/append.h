@@ -46,6 +46,18 @@ const fz_iceberg_file *fz_iceberg_append_at(const fz_iceberg_append *append, siz
 /** All uploads of the last build are in the store: later builds give out only what is new. */
 void fz_iceberg_append_uploaded(fz_iceberg_append *append);
 
+/** What a replace makes of the parent's manifests (rewrite.h builds it). Borrowed. */
+typedef struct fz_iceberg_replaced {
+    const fz_iceberg_manifest *manifests; // in the parent's stead: rewritten ones, then kept ones
+    size_t count;
+    size_t created;
+    size_t gone;                    // manifests of the parent that are not kept
+    const fz_iceberg_file *removed; // files that are no longer live
+    size_t removed_count;
+    const fz_iceberg_upload *uploads; // the created ones that are not in the store yet
+    size_t upload_count;
+} fz_iceberg_replaced;
+
 /** Of one attempt. Zeroed but for now_ms is an empty or plain append. */
 typedef struct fz_iceberg_append_options {
     int64_t now_ms;
@@ -57,6 +69,7 @@ typedef struct fz_iceberg_append_options {
     const json_t *properties; // object of texts to set, may be NULL
     const json_t *removals;   // array of property names to remove, may be NULL
     const json_t *updates;    // further updates put before the snapshot (add-spec...), may be NULL
+    const fz_iceberg_replaced *replaced; // operation replace; NULL: the parent's manifests stay
 } fz_iceberg_append_options;
 
 /**

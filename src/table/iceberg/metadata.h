@@ -129,7 +129,10 @@ fz_str fz_iceberg_metadata_log_at(const fz_iceberg_metadata *metadata, size_t in
 int64_t fz_iceberg_metadata_time_ms(const fz_iceberg_metadata *metadata, int64_t now_ms);
 /** Random, positive, unused in `metadata` (NULL allowed). */
 int64_t fz_iceberg_snapshot_id_new(const fz_iceberg_metadata *metadata);
-/** `<base>/metadata/<V+1 in 5 digits>-<uuid>.metadata.json`, V taken from the previous location
+/** Append the folder of metadata files, without '/' at the end: write.metadata.path, else
+ * `<base>/metadata`. */
+void fz_iceberg_metadata_folder(const fz_iceberg_metadata *metadata, fz_buf *out);
+/** `<folder>/<V+1 in 5 digits>-<uuid>.metadata.json`, V taken from the previous location
  * (none: 0 is written); append. */
 void fz_iceberg_metadata_next_location(const fz_iceberg_metadata *metadata, fz_str previous,
                                        fz_buf *out);

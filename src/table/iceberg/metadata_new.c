@@ -144,10 +144,7 @@ static int64_t version_of(fz_str location) {
     return i > start && ends ? version : -1;
 }
 
-void fz_iceberg_metadata_next_location(const fz_iceberg_metadata *metadata, fz_str previous,
-                                       fz_buf *out) {
-    char uuid[37];
-    fz_rand_uuid(uuid);
+void fz_iceberg_metadata_folder(const fz_iceberg_metadata *metadata, fz_buf *out) {
     fz_str folder = fz_iceberg_metadata_property(metadata, "write.metadata.path");
     while (folder.size > 1 && folder.data[folder.size - 1] == '/') {
         folder.size--;
@@ -158,6 +155,13 @@ void fz_iceberg_metadata_next_location(const fz_iceberg_metadata *metadata, fz_s
         fz_buf_append_str(out, fz_iceberg_metadata_base(metadata));
         fz_buf_append_str(out, FZ_STR("/metadata"));
     }
+}
+
+void fz_iceberg_metadata_next_location(const fz_iceberg_metadata *metadata, fz_str previous,
+                                       fz_buf *out) {
+    char uuid[37];
+    fz_rand_uuid(uuid);
+    fz_iceberg_metadata_folder(metadata, out);
     fz_buf_printf(out, "/%05lld-%s%s.metadata.json", (long long)(version_of(previous) + 1), uuid,
                   gzipped(metadata) ? ".gz" : "");
 }

@@ -119,9 +119,12 @@ static void put_total(json_t *summary, const fz_iceberg_snapshot *parent, const 
 json_t *fz_iceberg_snapshot_summary_new(const fz_iceberg_added *added,
                                         const fz_iceberg_snapshot *parent, const json_t *custom) {
     tally t = count_files(added->files, added->count);
+    tally gone = count_files(added->removed, added->removed_count);
     json_t *summary = json_object();
-    json_object_set_new(summary, "operation",
-                        json_string(fz_iceberg_snapshot_operation(added->files, added->count)));
+    json_object_set_new(
+        summary, "operation",
+        json_string(added->is_replace ? "replace"
+                                      : fz_iceberg_snapshot_operation(added->files, added->count)));
     if (custom) {
         json_object_update(summary, (json_t *)custom);
     }
@@ -134,15 +137,27 @@ json_t *fz_iceberg_snapshot_summary_new(const fz_iceberg_added *added,
     put_positive(summary, "added-files-size", t.bytes);
     put_positive(summary, "added-position-deletes", t.position_deletes);
     put_positive(summary, "added-equality-deletes", t.equality_deletes);
-    put(summary, "changed-partition-count", t.partitions);
+    put_positive(summary, "deleted-data-files", gone.data_files);
+    put_positive(summary, "removed-delete-files", gone.delete_files);
+    put_positive(summary, "removed-equality-delete-files", gone.equality_files);
+    put_positive(summary, "removed-position-delete-files", gone.position_files);
+    put_positive(summary, "removed-dvs", gone.vectors);
+    put_positive(summary, "deleted-records", gone.records);
+    put_positive(summary, "removed-files-size", gone.bytes);
+    put_positive(summary, "removed-position-deletes", gone.position_deletes);
+    put_positive(summary, "removed-equality-deletes", gone.equality_deletes);
+    put(summary, "changed-partition-count",
+        added->removed_count > 0 ? gone.partitions : t.partitions);
     put(summary, "manifests-created", (int64_t)added->manifests_created);
     put(summary, "manifests-kept", (int64_t)added->manifests_kept);
-    put(summary, "manifests-replaced", 0);
-    put_total(summary, parent, "total-records", t.records);
-    put_total(summary, parent, "total-files-size", t.bytes);
-    put_total(summary, parent, "total-data-files", t.data_files);
-    put_total(summary, parent, "total-delete-files", t.delete_files);
-    put_total(summary, parent, "total-position-deletes", t.position_deletes);
-    put_total(summary, parent, "total-equality-deletes", t.equality_deletes);
+    put(summary, "manifests-replaced", (int64_t)added->manifests_replaced);
+    put_total(summary, parent, "total-records", t.records - gone.records);
+    put_total(summary, parent, "total-files-size", t.bytes - gone.bytes);
+    put_total(summary, parent, "total-data-files", t.data_files - gone.data_files);
+    put_total(summary, parent, "total-delete-files", t.delete_files - gone.delete_files);
+    put_total(summary, parent, "total-position-deletes",
+              t.position_deletes - gone.position_deletes);
+    put_total(summary, parent, "total-equality-deletes",
+              t.equality_deletes - gone.equality_deletes);
     return summary;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The summary of a snapshot that adds files.
+// The summary of a snapshot that adds files, or replaces some.
 #ifndef FZ_TABLE_ICEBERG_SNAPSHOT_SUMMARY_H
 #define FZ_TABLE_ICEBERG_SNAPSHOT_SUMMARY_H
 
@@ -10,6 +10,10 @@ typedef struct fz_iceberg_added {
     size_t count;
     size_t manifests_created;
     size_t manifests_kept;
+    bool is_replace; // operation replace: the rows are the same before and after
+    size_t manifests_replaced;
+    const fz_iceberg_file *removed; // no longer live
+    size_t removed_count;
 } fz_iceberg_added;
 
 /** "append", "overwrite" or "delete" by what is added. */
