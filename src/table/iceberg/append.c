@@ -379,6 +379,9 @@ static fz_code build_snapshot(fz_iceberg_append *append, const fz_iceberg_metada
                               fz_err *err) {
     fz_iceberg_snapshot parent;
     bool has_parent = fz_iceberg_metadata_main(base, &parent);
+    if (fz_iceberg_metadata_last_sequence(base) == INT64_MAX) {
+        return fz_err_set(err, FZ_LIMIT, "the table's sequence numbers are used up");
+    }
     FZ_TRY(build_manifests(append, table, err));
     out->snapshot_id =
         options->snapshot_id ? options->snapshot_id : fz_iceberg_snapshot_id_new(base);

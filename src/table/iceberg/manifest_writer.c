@@ -299,15 +299,15 @@ static void count_entry(fz_iceberg_manifest_writer *w, const fz_iceberg_entry *e
     switch (entry->status) {
     case FZ_ICEBERG_ADDED:
         w->counts.added_files++;
-        w->counts.added_rows += rows;
+        (void)__builtin_add_overflow(w->counts.added_rows, rows, &w->counts.added_rows);
         break;
     case FZ_ICEBERG_EXISTING:
         w->counts.existing_files++;
-        w->counts.existing_rows += rows;
+        (void)__builtin_add_overflow(w->counts.existing_rows, rows, &w->counts.existing_rows);
         break;
     case FZ_ICEBERG_DELETED:
         w->counts.deleted_files++;
-        w->counts.deleted_rows += rows;
+        (void)__builtin_add_overflow(w->counts.deleted_rows, rows, &w->counts.deleted_rows);
         break;
     }
     int64_t sequence = entry->sequence_number;

@@ -303,7 +303,10 @@ int64_t fz_iceberg_metadata_time_ms(const fz_iceberg_metadata *metadata, int64_t
         int64_t logged = fz_json_int_or(json_array_get(log, count - 1), "timestamp-ms", 0);
         last = logged > last ? logged : last;
     }
-    return now_ms > last ? now_ms : last + 1;
+    if (now_ms > last || last == INT64_MAX) {
+        return now_ms > last ? now_ms : last;
+    }
+    return last + 1;
 }
 
 int64_t fz_iceberg_snapshot_id_new(const fz_iceberg_metadata *metadata) {

@@ -102,6 +102,14 @@ static fz_code check_objects(const json_t *root, const char *key, const char *id
 static fz_code check_current(const json_t *root, const char *array, const char *id_key,
                              const char *current, fz_err *err) {
     FZ_TRY(check_objects(root, array, id_key, err));
+    const json_t *items = json_object_get(root, array);
+    for (size_t i = 0; i < json_array_size(items); i++) {
+        int64_t each = fz_json_int_or(json_array_get(items, i), id_key, -1);
+        if (each < 0 || each >= INT32_MAX) {
+            return fz_err_set(err, FZ_CORRUPT, "table metadata: \"%s\" has the %s %lld", array,
+                              id_key, (long long)each);
+        }
+    }
     int64_t id = fz_json_int_or(root, current, 0);
     if (!fz_iceberg_rules_find(json_object_get(root, array), id_key, id)) {
         return fz_err_set(err, FZ_CORRUPT,

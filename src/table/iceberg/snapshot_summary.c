@@ -111,7 +111,7 @@ static void put_total(json_t *summary, const fz_iceberg_snapshot *parent, const 
             }
         }
     }
-    if (!__builtin_add_overflow(total, added, &total)) {
+    if (!__builtin_add_overflow(total, added, &total) && total >= 0) {
         put(summary, key, total);
     }
 }

@@ -198,6 +198,11 @@ fz_code fz_iceberg_update_add_spec(fz_iceberg_update_state *state, const json_t 
     if (!json_is_array(given)) {
         return fz_err_set(err, FZ_INVALID, "partition spec has no \"fields\"");
     }
+    for (size_t i = 0; i < json_array_size(given); i++) {
+        if (fz_json_int_or(json_array_get(given, i), "field-id", 0) > INT32_MAX) {
+            return fz_err_set(err, FZ_INVALID, "partition field %zu has an id above 2^31", i + 1);
+        }
+    }
     FZ_TRY(fz_iceberg_rules_spec(given, current_schema(state), err));
     json_t *specs = fz_iceberg_update_array(state, "partition-specs");
     int64_t last =
