@@ -366,6 +366,7 @@ static int cmd_demo(const fz_arguments *arguments) {
     fz_err err = {0};
     int code;
     demo.began_ms = fz_clock_mono_ms(fz_clock_real());
+    setenv("no_proxy", "*", 1); // everything is on this machine
     catch_signals();
     if (start(&demo, folder ? folder : "frazil-demo", &err) != FZ_OK) {
         fprintf(stderr, "frazil demo: %s\n", fz_err_text(&err));
