@@ -140,7 +140,8 @@ static int64_t older_field_id(const json_t *specs, const json_t *field) {
             const json_t *other = json_array_get(fields, k);
             if (same_partition_field(field, other) &&
                 fz_str_equal(fz_json_str_or(field, "name"), fz_json_str_or(other, "name"))) {
-                return fz_json_int_or(other, "field-id", 0);
+                int64_t id = fz_json_int_or(other, "field-id", 0);
+                return id > 0 && id <= INT32_MAX ? id : 0;
             }
         }
     }
