@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nanoseconds a row that the Parquet writer takes for W1 rows (8 columns and _kafka), as JSON.
+// Nanoseconds a row that the Parquet writer takes for W1 rows (8 columns and _kafka), and the
+// reader to read them back, as JSON.
+//
 // Links: fz_parquet
+//
 // usage: parquet_write_bench [ROWS=2000000] [ROUNDS=3] [CODEC=zstd] [FILE]
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
+#include "format/parquet/reader.h"
 #include "format/parquet/writer.h"
 
 enum { BATCH_ROWS = 8192 };
@@ -14,11 +18,15 @@ typedef struct count_sink {
     fz_sink sink;
     FILE *file;
     int64_t size;
+    fz_buf *kept; // NULL: not
 } count_sink;
 
 static fz_code count_write(fz_sink *sink, const void *data, size_t size, fz_err *err) {
     count_sink *self = (count_sink *)sink;
     self->size += (int64_t)size;
+    if (self->kept) {
+        fz_buf_append(self->kept, data, size);
+    }
     if (self->file && fwrite(data, 1, size, self->file) != size) {
         return fz_err_set(err, FZ_IO, "cannot write");
     }
@@ -124,6 +132,26 @@ static fz_codec codec_of(const char *name) {
     return FZ_CODEC_ZSTD;
 }
 
+/** Read all rows of a file in memory; CPU nanoseconds. */
+static double read_back(fz_str bytes, fz_schema *schema) {
+    double start = cpu_ns();
+    fz_parquet_memory_source source;
+    fz_parquet_memory_source_init(&source, bytes);
+    fz_parquet_reader *reader = NULL;
+    fz_batch *batch = fz_batch_new(schema, NULL);
+    int64_t rows = 1;
+    fz_code code = fz_parquet_reader_open(&source.source, NULL, NULL, &reader, NULL);
+    code = code ? code : fz_parquet_reader_project(reader, schema, NULL);
+    while (code == FZ_OK && rows > 0) {
+        fz_batch_reset(batch);
+        code = fz_parquet_reader_next(reader, batch, BATCH_ROWS, &rows, NULL);
+    }
+    FZ_ASSERT(code == FZ_OK);
+    fz_parquet_reader_free(reader);
+    fz_batch_free(batch);
+    return cpu_ns() - start;
+}
+
 int main(int argc, char **argv) {
     int64_t rows = argc > 1 ? strtoll(argv[1], NULL, 10) : 2000000;
     int rounds = argc > 2 ? (int)strtol(argv[2], NULL, 10) : 3;
@@ -141,10 +169,12 @@ int main(int argc, char **argv) {
         }
     }
     double best = 0;
-    count_sink sink = {{count_write}, NULL, 0};
+    fz_buf kept = {0};
+    count_sink sink = {{count_write}, NULL, 0, NULL};
     fz_budget budget;
     for (int round = 0; round < rounds; round++) {
         sink.size = 0;
+        sink.kept = round == rounds - 1 ? &kept : NULL;
         sink.file = argc > 4 && round == 0 ? fopen(argv[4], "wb") : NULL;
         fz_budget_init(&budget, 0);
         double start = cpu_ns();
@@ -167,9 +197,12 @@ int main(int argc, char **argv) {
         }
     }
     printf("{\"rows\": %zu, \"codec\": \"%s\", \"ns_per_row\": %.1f, \"bytes_per_row\": %.2f, "
-           "\"peak_bytes\": %lld}\n",
+           "\"read_ns_per_row\": %.1f, \"peak_bytes\": %lld}\n",
            batches * BATCH_ROWS, fz_codec_name(options.codec), best,
-           (double)sink.size / (double)(batches * BATCH_ROWS), (long long)budget.peak);
+           (double)sink.size / (double)(batches * BATCH_ROWS),
+           read_back(fz_buf_view(&kept), schema) / (double)(batches * BATCH_ROWS),
+           (long long)budget.peak);
+    fz_buf_deinit(&kept);
     for (size_t b = 0; b < batches; b++) {
         fz_batch_free(all[b]);
     }

@@ -19,6 +19,32 @@ static inline uint8_t level(const fz_buf *levels, size_t i) {
     return levels->size ? levels->data[i] : 0;
 }
 
+/** As find_valid below for a column outside of lists: every place is a slot. */
+static fz_code find_valid_flat(const fz_parquet_plan *plan, int64_t slots, fz_buf *out,
+                               size_t *valid, fz_err *err) {
+    const fz_parquet_column_reader *r = plan->reader;
+    const fz_parquet_view *view = plan->view;
+    if (r->level_count != (size_t)slots) {
+        return disagree(plan, err);
+    }
+    *valid = r->level_count;
+    if (view->def == 0) {
+        memset(out->data, 1, r->level_count);
+        return FZ_OK;
+    }
+    size_t count = 0;
+    size_t parents = 0;
+    const uint8_t *def = r->def.data;
+    for (size_t i = 0; i < r->level_count; i++) {
+        uint8_t there = def[i] >= view->def;
+        out->data[i] = there;
+        count += there;
+        parents += def[i] >= view->parent_def;
+    }
+    *valid = count;
+    return count < parents && plan->field->required ? null_in_required(plan, err) : FZ_OK;
+}
+
 /**
  * A byte a slot in `out`: 1 where a value is there. The slots of a level are the places that begin
  * no deeper than it does and whose innermost list has an item.
@@ -30,6 +56,9 @@ static fz_code find_valid(const fz_parquet_plan *plan, int64_t slots, fz_buf *ou
     fz_buf_reset(out);
     if (!fz_buf_reserve(out, (size_t)slots + 1)) {
         return fz_buf_check(out, "parquet levels", err);
+    }
+    if (r->leaf.max_rep == 0) {
+        return find_valid_flat(plan, slots, out, valid, err);
     }
     size_t n = 0;
     *valid = 0;

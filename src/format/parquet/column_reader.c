@@ -387,6 +387,19 @@ static fz_code short_of_rows(const fz_parquet_column_reader *r, fz_err *err) {
                            FZ_STR_ARGS(r->leaf.element->name));
 }
 
+/** No level is above `max`. Where the bits cannot say more there is nothing to look at. */
+static bool levels_fit(const uint8_t *levels, size_t count, uint8_t max) {
+    if ((max & (max + 1)) == 0) {
+        return true;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (levels[i] > max) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /** Decode the next levels into the slice; at most `most`. */
 static fz_code next_slice(fz_parquet_column_reader *r, int64_t most, bool *done, fz_err *err) {
     FZ_TRY(next_page(r, done, err));
@@ -403,10 +416,8 @@ static fz_code next_slice(fz_parquet_column_reader *r, int64_t most, bool *done,
     if (r->leaf.max_def) {
         good = good && fz_parquet_rle_decode_levels(&r->def_rle, r->slice_def, n);
     }
-    for (size_t i = 0; good && i < n; i++) {
-        good = (!r->leaf.max_rep || r->slice_rep[i] <= r->leaf.max_rep) &&
-               (!r->leaf.max_def || r->slice_def[i] <= r->leaf.max_def);
-    }
+    good = good && levels_fit(r->slice_rep, n, r->leaf.max_rep) &&
+           levels_fit(r->slice_def, n, r->leaf.max_def);
     if (!good) {
         return fz_err_set_kind(err, FZ_CORRUPT, "malformed", "parquet levels of column \"%.*s\"",
                                FZ_STR_ARGS(r->leaf.element->name));

@@ -225,14 +225,40 @@ static fz_code read_plain(fz_parquet_decoder *d, size_t count, fz_parquet_values
     return check_values(out, err);
 }
 
-static void append_entry(const fz_parquet_values *dictionary, uint32_t index,
-                         fz_parquet_values *out) {
+enum { WIDE = 16 }; // bytes that are copied at once where there is room
+
+/** Strings of the dictionary: sizes first, so that there is one look at the room for all. */
+static void append_entries(const fz_parquet_values *dictionary, const uint32_t *indices,
+                           size_t count, fz_parquet_values *out) {
     const uint32_t *ends = (const uint32_t *)(const void *)dictionary->ends.data;
-    uint32_t from = index ? ends[index - 1] : 0;
-    if (ends[index] > from) {
-        fz_buf_append(&out->data, dictionary->data.data + from, ends[index] - from);
+    size_t total = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t at = indices[i];
+        total += ends[at] - (at ? ends[at - 1] : 0);
     }
-    end_value(out);
+    if (!fz_buf_reserve(&out->ends, count * 4) || !fz_buf_reserve(&out->data, total + WIDE)) {
+        return;
+    }
+    const uint8_t *table = dictionary->data.data;
+    size_t readable = dictionary->data.capacity;
+    uint8_t *to = out->data.data + out->data.size;
+    uint32_t *end = (uint32_t *)(void *)(out->ends.data + out->ends.size);
+    uint32_t size = (uint32_t)out->data.size;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t at = indices[i];
+        uint32_t from = at ? ends[at - 1] : 0;
+        uint32_t n = ends[at] - from;
+        if (FZ_LIKELY(n <= WIDE && from + (size_t)WIDE <= readable)) {
+            memcpy(to, table + from, WIDE);
+        } else if (n) {
+            memcpy(to, table + from, n);
+        }
+        to += n;
+        size += n;
+        end[i] = size;
+    }
+    out->data.size = size;
+    out->ends.size += count * 4;
 }
 
 static void append_fixed(const fz_parquet_decoder *d, const uint32_t *indices, size_t count,
@@ -276,9 +302,7 @@ static fz_code read_dictionary(fz_parquet_decoder *d, size_t count, fz_parquet_v
         if (d->width) {
             append_fixed(d, indices, n, out);
         } else {
-            for (size_t i = 0; i < n; i++) {
-                append_entry(d->dictionary, indices[i], out);
-            }
+            append_entries(d->dictionary, indices, n, out);
         }
         FZ_TRY(check_values(out, err)); // before decoding on: a few bytes can stand for many values
         count -= n;

@@ -227,10 +227,6 @@ static inline void make_key(const uint8_t *p, size_t size, bool wide, uint64_t k
     key[1] = (uint64_t)size | (uint64_t)0xff << 56;
 }
 
-static inline bool is_long(const uint64_t key[2]) {
-    return key[1] >> 56 == 0xff;
-}
-
 static inline uint32_t hash_key(const uint64_t key[2]) {
     __extension__ unsigned __int128 product =
         (unsigned __int128)(key[0] ^ 0xa0761d6478bd642fu) * (key[1] ^ 0xe7037ed1a0b428dbu);
@@ -291,8 +287,9 @@ static inline uint32_t find_or_insert(fz_parquet_dictionary *d, uint32_t hash,
     while (slots[at].index) {
         uint32_t index = slots[at].index - 1;
         if (slots[at].hash == hash && d->keys[index][0] == key[0] && d->keys[index][1] == key[1]) {
-            if (FZ_LIKELY(!is_long(key)) || fz_str_equal(fz_parquet_dictionary_bytes(d, index),
-                                                         fz_parquet_bytes_at(values, i))) {
+            if (FZ_LIKELY(fz_parquet_dictionary_is_short(key)) ||
+                fz_str_equal(fz_parquet_dictionary_bytes(d, index),
+                             fz_parquet_bytes_at(values, i))) {
                 return index + 1;
             }
         }

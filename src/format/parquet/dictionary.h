@@ -66,6 +66,10 @@ FZ_CHECKED bool fz_parquet_dictionary_encode_64(fz_parquet_dictionary *dictionar
 FZ_CHECKED bool fz_parquet_dictionary_encode_bytes(fz_parquet_dictionary *dictionary,
                                                    const fz_parquet_bytes *values, size_t count,
                                                    uint32_t *indices);
+/** A key that is the value itself: its bytes, zeros, and its size in the last byte. */
+static inline bool fz_parquet_dictionary_is_short(const uint64_t key[2]) {
+    return key[1] >> 56 != 0xff;
+}
 /** Bytes of a value of a BYTES or FIXED dictionary. */
 fz_str fz_parquet_dictionary_bytes(const fz_parquet_dictionary *dictionary, uint32_t index);
 /** Bytes that fz_parquet_dictionary_expand would append. */

@@ -120,15 +120,45 @@ static bool seen_room(fz_parquet_leaf *leaf) {
     return true;
 }
 
+/**
+ * Short values order as their keys' bytes do, then by size; so most are compared without being
+ * looked at. The others and the two that remain are compared as bytes.
+ */
 static void dictionary_range(fz_parquet_leaf *leaf, bytes_range *range) {
+    const fz_parquet_dictionary *dictionary = &leaf->dictionary;
     const uint32_t *index = (const uint32_t *)(const void *)leaf->indices.data;
     uint32_t page = ++leaf->page_number;
+    __extension__ unsigned __int128 least = ~(unsigned __int128)0;
+    __extension__ unsigned __int128 most = 0;
+    uint32_t least_at = UINT32_MAX;
+    uint32_t most_at = UINT32_MAX;
     for (int64_t i = 0; i < leaf->values; i++) {
         uint32_t at = index[i];
-        if (leaf->seen[at] != page) {
-            leaf->seen[at] = page;
-            widen(range, fz_parquet_dictionary_bytes(&leaf->dictionary, at));
+        if (leaf->seen[at] == page) {
+            continue;
         }
+        leaf->seen[at] = page;
+        const uint64_t *key = dictionary->keys[at];
+        if (range->flip || !fz_parquet_dictionary_is_short(key)) {
+            widen(range, fz_parquet_dictionary_bytes(dictionary, at));
+            continue;
+        }
+        // Size in the lowest byte: among values that are equal but for zeros at the end the shorter
+        // is less.
+        __extension__ unsigned __int128 order =
+            (unsigned __int128)__builtin_bswap64(key[0]) << 64 | __builtin_bswap64(key[1]);
+        if (least_at == UINT32_MAX || order < least) {
+            least = order;
+            least_at = at;
+        }
+        if (most_at == UINT32_MAX || order > most) {
+            most = order;
+            most_at = at;
+        }
+    }
+    if (least_at != UINT32_MAX) {
+        widen(range, fz_parquet_dictionary_bytes(dictionary, least_at));
+        widen(range, fz_parquet_dictionary_bytes(dictionary, most_at));
     }
 }
 

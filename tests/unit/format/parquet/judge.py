@@ -398,6 +398,11 @@ def pyarrow_file(seed, path):
 def judge_read(program, seed, folder):
     path = os.path.join(folder, "r.parquet")
     options, expected = pyarrow_file(seed, path)
+    try:
+        assert rows_of(pq.ParquetFile(path).read()) == expected
+    except (pa.ArrowInvalid, OSError, AssertionError):
+        print("seed %d: pyarrow cannot read back what it wrote" % seed)  # 25.0.1, tiny pages of DELTA_BYTE_ARRAY
+        return 0, 0
     run = subprocess.run([program, "dump", path], capture_output=True, text=True)
     assert run.returncode == 0, "%s\n%s" % (run.stderr, options)
     got = [json.loads(line) for line in run.stdout.splitlines()]
