@@ -318,17 +318,16 @@ static fz_code begin_page(fz_parquet_column_reader *r, const page_header *header
                                "parquet page of %d values, %lld are left in its column chunk",
                                header->values, (long long)r->levels_left);
     }
+    if (header->values == 0) {
+        return FZ_OK; // pyarrow ends some chunks with one
+    }
     fz_buf_reset(&r->page);
     fz_str values;
     if (header->type == FZ_PARQUET_PAGE_DATA) {
         FZ_TRY(unpack(r, body, (size_t)header->raw_size, true, err));
         fz_cur cur = fz_cur_make(r->page.data, r->page.size);
-        if (header->values > 0) {
-            FZ_TRY(
-                begin_levels_v1(r, &cur, r->leaf.max_rep, header->rep_encoding, &r->rep_rle, err));
-            FZ_TRY(
-                begin_levels_v1(r, &cur, r->leaf.max_def, header->def_encoding, &r->def_rle, err));
-        }
+        FZ_TRY(begin_levels_v1(r, &cur, r->leaf.max_rep, header->rep_encoding, &r->rep_rle, err));
+        FZ_TRY(begin_levels_v1(r, &cur, r->leaf.max_def, header->def_encoding, &r->def_rle, err));
         values = fz_str_slice(fz_buf_view(&r->page), cur.pos, r->page.size);
     } else {
         size_t rep = (size_t)header->rep_size;
