@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nanoseconds a row that the Parquet writer takes for W1 rows (8 columns and _kafka), and the
-// reader to read them back, as JSON.
+// Nanoseconds a row that the Parquet writer takes for W1 rows (8 columns and _kafka) or W3 rows (a
+// struct, a list of three structs, a map), and the reader to read them back, as JSON.
 //
 // Links: fz_parquet
 //
-// usage: parquet_write_bench [ROWS=2000000] [ROUNDS=3] [CODEC=zstd] [FILE]
+// usage: parquet_write_bench [ROWS=2000000] [ROUNDS=3] [CODEC=zstd] [FILE] [w1|w3]
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -123,6 +123,69 @@ static void w1_row(fz_batch *batch, uint64_t i) {
     batch->rows++;
 }
 
+static fz_field *w3_field(fz_schema *schema, fz_type *parent, const char *name, fz_type_kind kind) {
+    fz_field *field = &parent->fields[parent->field_count++];
+    *field = (fz_field){.name = fz_str_from(name), .type.kind = kind};
+    if (fz_type_is_nested(&field->type)) {
+        field->type.fields = FZ_ARENA_ARRAY(&schema->arena, fz_field, 4);
+    }
+    return field;
+}
+
+static fz_schema *w3_schema(void) {
+    fz_schema *schema = fz_schema_new();
+    fz_type *root = &schema->root;
+    root->kind = FZ_TYPE_STRUCT;
+    root->fields = FZ_ARENA_ARRAY(&schema->arena, fz_field, 4);
+    w3_field(schema, root, "order_id", FZ_TYPE_LONG)->required = true;
+    fz_type *customer = &w3_field(schema, root, "customer", FZ_TYPE_STRUCT)->type;
+    w3_field(schema, customer, "id", FZ_TYPE_STRING);
+    w3_field(schema, customer, "tier", FZ_TYPE_STRING);
+    fz_type *items = &w3_field(schema, root, "items", FZ_TYPE_LIST)->type;
+    fz_type *item = &w3_field(schema, items, "element", FZ_TYPE_STRUCT)->type;
+    w3_field(schema, item, "sku", FZ_TYPE_STRING);
+    w3_field(schema, item, "quantity", FZ_TYPE_INT);
+    w3_field(schema, item, "price", FZ_TYPE_DOUBLE);
+    fz_type *tags = &w3_field(schema, root, "tags", FZ_TYPE_MAP)->type;
+    w3_field(schema, tags, "key", FZ_TYPE_STRING)->required = true;
+    w3_field(schema, tags, "value", FZ_TYPE_STRING);
+    int32_t id = 0;
+    fz_type_assign_ids(root, &id);
+    fz_schema_finish(schema);
+    return schema;
+}
+
+static void w3_row(fz_batch *batch, uint64_t i) {
+    static const char *const tiers[] = {"gold", "silver", "bronze"};
+    static const char *const keys[] = {"channel", "campaign"};
+    uint64_t h = mix(i);
+    fz_column *c = batch->columns;
+    char name[64];
+    fz_code code = fz_column_append_i64(&c[0], (int64_t)(100000000 + i), NULL);
+    snprintf(name, sizeof name, "CUST-%07d", (int)(h % 50000));
+    text(&c[1].children[0], name);
+    text(&c[1].children[1], tiers[(h >> 20) % 3]);
+    code |= fz_column_append_struct(&c[1], NULL);
+    fz_column *item = &c[2].children[0];
+    for (uint64_t k = 0; k < 3; k++) {
+        uint64_t g = mix(h + k);
+        snprintf(name, sizeof name, "SKU-%05d", (int)(g % 2000));
+        text(&item->children[0], name);
+        code |= fz_column_append_i32(&item->children[1], (int32_t)(1 + (g >> 32) % 9), NULL);
+        code |= fz_column_append_double(&item->children[2], (double)(g % 99999) / 100, NULL);
+        code |= fz_column_append_struct(item, NULL);
+    }
+    code |= fz_column_append_list(&c[2], NULL);
+    for (int k = 0; k < 2; k++) {
+        text(&c[3].children[0], keys[k]);
+        snprintf(name, sizeof name, "v%d", (int)((h >> (8 * k)) % 50));
+        text(&c[3].children[1], name);
+    }
+    code |= fz_column_append_list(&c[3], NULL);
+    FZ_ASSERT(code == FZ_OK);
+    batch->rows++;
+}
+
 static fz_codec codec_of(const char *name) {
     for (int i = FZ_CODEC_NONE; i <= FZ_CODEC_BROTLI; i++) {
         if (strcmp(name, fz_codec_name((fz_codec)i)) == 0) {
@@ -158,14 +221,15 @@ int main(int argc, char **argv) {
     fz_parquet_options options;
     fz_parquet_options_init(&options);
     options.codec = codec_of(argc > 3 ? argv[3] : "zstd");
-    options.delta = getenv("DELTA") != NULL;
-    fz_schema *schema = w1_schema();
+    options.delta = getenv("DELTA") != NULL; // what DELTA_BINARY_PACKED would save
+    bool nested = argc > 5 && strcmp(argv[5], "w3") == 0;
+    fz_schema *schema = nested ? w3_schema() : w1_schema();
     size_t batches = (size_t)(rows / BATCH_ROWS);
     fz_batch **all = calloc(batches + 1, sizeof *all);
     for (size_t b = 0; b < batches; b++) {
         all[b] = fz_batch_new(schema, NULL);
         for (uint64_t r = 0; r < BATCH_ROWS; r++) {
-            w1_row(all[b], b * BATCH_ROWS + r);
+            (nested ? w3_row : w1_row)(all[b], b * BATCH_ROWS + r);
         }
     }
     double best = 0;

@@ -153,6 +153,10 @@ __attribute__((always_inline)) static inline bool encode_ints(fz_parquet_diction
         }
         int_slot *slots = (int_slot *)d->slots;
         uint32_t mask = d->slot_count - 1;
+        for (size_t i = from; d->slot_count > KEPT_SLOTS && i < from + n; i++) {
+            __builtin_prefetch(&slots[int_home(d, size == 4 ? ((const uint32_t *)values)[i]
+                                                            : ((const uint64_t *)values)[i])]);
+        }
         for (size_t i = from; i < from + n; i++) {
             uint64_t key =
                 size == 4 ? ((const uint32_t *)values)[i] : ((const uint64_t *)values)[i];
