@@ -35,10 +35,15 @@ static void sim_missing(const char *topic) {
 static fz_source *kafka_open(void) {
     fz_err err = {0};
     must(fz_kafka_mock_broker_new(1, &broker, &err), &err);
+    // a rewind waits for the fetch that is under way
+    static const fz_str properties[][2] = {{{"fetch.wait.max.ms", 17}, {"20", 2}},
+                                           {{"fetch.error.backoff.ms", 22}, {"20", 2}}};
     fz_kafka_options options = {.bootstrap_servers =
                                     fz_str_from(fz_kafka_mock_broker_servers(broker)),
                                 .group_id = FZ_STR("suite"),
                                 .read_committed = true,
+                                .properties = properties,
+                                .property_count = 2,
                                 .queue_memory = 16 << 20,
                                 .partitions = 4,
                                 .max_record_size = 1 << 20};
