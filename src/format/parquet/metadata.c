@@ -241,7 +241,11 @@ static fz_code parse_group(fz_cur *cur, fz_parquet_metadata *m, fz_parquet_group
             fz_parquet_thrift_skip(cur, &field);
         }
     }
-    if (cur->fault == FZ_CUR_OK && (group->rows < 0 || (!group->chunks && m->leaf_count > 0))) {
+    bool bad = group->rows < 0 || (!group->chunks && m->leaf_count > 0);
+    for (size_t i = 0; cur->fault == FZ_CUR_OK && !bad && i < m->leaf_count; i++) {
+        bad = group->chunks[i].values < group->rows; // each row has a level at least
+    }
+    if (cur->fault == FZ_CUR_OK && bad) {
         return fz_err_set_kind(err, FZ_CORRUPT, "malformed", "a parquet row group is malformed");
     }
     return FZ_OK;

@@ -399,8 +399,8 @@ def judge_read(program, seed, folder):
     path = os.path.join(folder, "r.parquet")
     options, expected = pyarrow_file(seed, path)
     try:
-        assert rows_of(pq.ParquetFile(path).read()) == expected
-    except (pa.ArrowInvalid, OSError, AssertionError):
+        pq.ParquetFile(path).read()
+    except (pa.ArrowInvalid, OSError):
         print("seed %d: pyarrow cannot read back what it wrote" % seed)  # 25.0.1, tiny pages of DELTA_BYTE_ARRAY
         return 0, 0
     run = subprocess.run([program, "dump", path], capture_output=True, text=True)

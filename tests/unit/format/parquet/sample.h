@@ -304,14 +304,18 @@ static inline void sample_dump(FILE *out, const fz_column *column, int64_t row) 
     }
 }
 
+static inline void sample_dump_row(FILE *out, const fz_batch *batch, int64_t row) {
+    fputc('[', out);
+    for (size_t i = 0; i < batch->column_count; i++) {
+        fputs(i ? "," : "", out);
+        sample_dump(out, &batch->columns[i], row);
+    }
+    fputs("]\n", out);
+}
+
 static inline void sample_dump_rows(FILE *out, const fz_batch *batch) {
     for (int64_t r = 0; r < batch->rows; r++) {
-        fputc('[', out);
-        for (size_t i = 0; i < batch->column_count; i++) {
-            fputs(i ? "," : "", out);
-            sample_dump(out, &batch->columns[i], r);
-        }
-        fputs("]\n", out);
+        sample_dump_row(out, batch, r);
     }
 }
 
