@@ -108,6 +108,31 @@ fz_schema *fz_layout_metadata_shape(const fz_config_entry *entry, bool several_t
     return shape;
 }
 
+fz_schema *fz_layout_key_shape(const fz_config_entry *entry, const fz_schema *key) {
+    const fz_config_side *side = &entry->key;
+    fz_schema *shape = fz_schema_new();
+    shape->root.kind = FZ_TYPE_STRUCT;
+    if (side->mode == FZ_KEY_MODE_STRUCT) {
+        shape->root.fields = FZ_ARENA_NEW(&shape->arena, fz_field);
+        shape->root.field_count = 1;
+        shape->root.fields[0] =
+            (fz_field){.name = FZ_STR("key"), .identity = FZ_STR("key"), .origin = -1};
+        shape->root.fields[0].type = fz_type_copy(&shape->arena, &key->root);
+        return shape;
+    }
+    shape->root.fields = FZ_ARENA_ARRAY(&shape->arena, fz_field, key->root.field_count + 1);
+    for (size_t i = 0; i < key->root.field_count; i++) {
+        fz_field *field = &shape->root.fields[shape->root.field_count++];
+        fz_field_copy(&shape->arena, &key->root.fields[i], field);
+        field->required = false;
+        if (side->prefix.size > 0) {
+            field->name = fz_arena_printf(&shape->arena, "%.*s%.*s", FZ_STR_ARGS(side->prefix),
+                                          FZ_STR_ARGS(field->name));
+        }
+    }
+    return shape;
+}
+
 // --- making one
 
 static fz_layout *layout_new(void) {

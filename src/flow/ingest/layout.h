@@ -44,6 +44,9 @@ void fz_layout_headers_type(fz_arena *arena, fz_type *type);
 /** The shape of the metadata columns that an entry asks for: `_kafka` and promoted ones; NULL when there are none. */
 fz_schema *fz_layout_metadata_shape(const fz_config_entry *entry, bool several_topics);
 
+/** A key schema's shape as columns: optional, with the prefix, or in one struct `key`; a new schema. */
+fz_schema *fz_layout_key_shape(const fz_config_entry *entry, const fz_schema *key);
+
 /**
  * Layout of a table that is to be made: key, value and metadata shapes put together, ids given, partitioning resolved.
  * Shapes may be NULL. The bound shapes come from fz_layout_bind afterwards.

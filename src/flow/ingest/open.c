@@ -14,39 +14,16 @@ void fz_open_shapes_deinit(fz_open_shapes *shapes) {
     memset(shapes, 0, sizeof *shapes);
 }
 
-/** The key's fields as optional columns, with the prefix, without those that a value field is named like. */
-static fz_schema *key_shape(const fz_stream *stream, const fz_schema *key, const fz_schema *value,
-                            fz_buf *warnings) {
-    const fz_config_side *side = &stream->entry->key;
-    fz_schema *shape = fz_schema_new();
-    shape->root.kind = FZ_TYPE_STRUCT;
-    if (side->mode == FZ_KEY_MODE_STRUCT) {
-        shape->root.fields = FZ_ARENA_NEW(&shape->arena, fz_field);
-        shape->root.field_count = 1;
-        shape->root.fields[0] =
-            (fz_field){.name = FZ_STR("key"), .identity = FZ_STR("key"), .origin = -1};
-        shape->root.fields[0].type = fz_type_copy(&shape->arena, &key->root);
-        return shape;
-    }
-    shape->root.fields = FZ_ARENA_ARRAY(&shape->arena, fz_field, key->root.field_count + 1);
+/** Key fields that a value field is named like are not columns: the value wins (types.md). */
+static void warn_of_clashes(const fz_schema *key, const fz_schema *value, fz_buf *warnings) {
     for (size_t i = 0; i < key->root.field_count; i++) {
-        fz_field *field = &shape->root.fields[shape->root.field_count];
-        fz_field_copy(&shape->arena, &key->root.fields[i], field);
-        field->required = false;
-        if (side->prefix.size > 0) {
-            field->name = fz_arena_printf(&shape->arena, "%.*s%.*s", FZ_STR_ARGS(side->prefix),
-                                          FZ_STR_ARGS(field->name));
-        }
-        if (fz_type_find(&value->root, field->name)) {
+        if (fz_type_find(&value->root, key->root.fields[i].name)) {
             fz_buf_printf(warnings,
                           "key field \"%.*s\" has the name of a value field, which wins; key.prefix "
                           "keeps both\n",
-                          FZ_STR_ARGS(field->name));
-            continue;
+                          FZ_STR_ARGS(key->root.fields[i].name));
         }
-        shape->root.field_count++;
     }
-    return shape;
 }
 
 fz_code fz_open_shapes_find(fz_stream *stream, fz_open_shapes *out, fz_err *err) {
@@ -56,8 +33,8 @@ fz_code fz_open_shapes_find(fz_stream *stream, fz_open_shapes *out, fz_err *err)
     if (code == FZ_OK && stream->key_schemas) {
         code = fz_writer_schemas_latest(stream->key_schemas, &out->key, &out->warnings, err);
         if (code == FZ_OK) {
-            out->key_shape =
-                key_shape(stream, out->key->shape, out->value->shape, &out->warnings);
+            out->key_shape = fz_layout_key_shape(stream->entry, out->key->shape);
+            warn_of_clashes(out->key_shape, out->value->shape, &out->warnings);
         }
     }
     if (code != FZ_OK) {

@@ -9,7 +9,7 @@
 typedef struct fz_open_shapes {
     fz_writer_schema_entry *value; // owned by the stream's schemas
     fz_writer_schema_entry *key;   // NULL: no key columns
-    fz_schema *key_shape;          // without the fields that the value's win over; NULL: no key columns
+    fz_schema *key_shape;          // as columns of the table; NULL: no key columns
     fz_schema *metadata;           // NULL: no metadata columns
     fz_buf warnings;
 } fz_open_shapes;

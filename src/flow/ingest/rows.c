@@ -25,6 +25,16 @@ typedef struct plan {
     fz_err why;
 } plan;
 
+/** Plans of one side of the record. */
+typedef struct plans {
+    fz_evolve_side side;
+    fz_writer_schemas *schemas;
+    const fz_config_side *config;
+    const char *header;
+    FZ_VEC(plan *) all;
+    plan *last;
+} plans;
+
 struct fz_rows {
     fz_stream *stream;
     const fz_ingest_host *host;
@@ -33,8 +43,8 @@ struct fz_rows {
     fz_batch *batch;
     fz_files *files;
     fz_meta_columns *meta;
-    FZ_VEC(plan *) plans;
-    plan *last;
+    plans value;
+    plans key; // schemas NULL: no key columns
     int64_t batch_bytes;
     fz_iceberg_append *early; // files of older layouts since the last cut
     int64_t early_bytes;
@@ -52,16 +62,36 @@ fz_rows *fz_rows_new(fz_stream *stream, int lane) {
     rows->stream = stream;
     rows->host = stream->host;
     rows->lane = lane;
+    rows->value = (plans){.side = FZ_EVOLVE_VALUE,
+                          .schemas = stream->schemas,
+                          .config = &stream->entry->value,
+                          .header = FZ_REGISTRY_VALUE_HEADER};
+    rows->key = (plans){.side = FZ_EVOLVE_KEY,
+                        .schemas = stream->key_schemas,
+                        .config = &stream->entry->key,
+                        .header = FZ_REGISTRY_KEY_HEADER};
     rows->early = fz_iceberg_append_new(FZ_STR("00000000-0000-0000-0000-000000000000"));
     return rows;
 }
 
-static void drop_layout(fz_rows *rows) {
-    for (size_t i = 0; i < rows->plans.count; i++) {
-        fz_decoder_free(rows->plans.data[i]->decoder);
-        rows->plans.data[i]->decoder = NULL;
-        rows->plans.data[i]->refused = FZ_OK;
+static void close_plans(plans *of) {
+    for (size_t i = 0; i < of->all.count; i++) {
+        fz_decoder_free(of->all.data[i]->decoder);
+        of->all.data[i]->decoder = NULL;
+        of->all.data[i]->refused = FZ_OK;
     }
+}
+
+static void free_plans(plans *of) {
+    for (size_t i = 0; i < of->all.count; i++) {
+        fz_free(of->all.data[i]);
+    }
+    fz_vec_deinit(&of->all);
+}
+
+static void drop_layout(fz_rows *rows) {
+    close_plans(&rows->value);
+    close_plans(&rows->key);
     fz_files_free(rows->files);
     rows->files = NULL;
     fz_meta_columns_free(rows->meta);
@@ -78,10 +108,8 @@ void fz_rows_free(fz_rows *rows) {
     }
     drop_layout(rows);
     fz_letters_free(rows->letters);
-    for (size_t i = 0; i < rows->plans.count; i++) {
-        fz_free(rows->plans.data[i]);
-    }
-    fz_vec_deinit(&rows->plans);
+    free_plans(&rows->value);
+    free_plans(&rows->key);
     fz_iceberg_append_free(rows->early);
     fz_free(rows);
 }
@@ -233,26 +261,26 @@ static fz_code spill(fz_rows *rows, fz_err *err) {
 
 // --- records
 
-static plan *plan_find(fz_rows *rows, const fz_registry_frame *frame) {
-    plan *last = rows->last;
+static plan *plan_find(plans *of, const fz_registry_frame *frame) {
+    plan *last = of->last;
     if (FZ_LIKELY(last && !frame->has_guid && !last->has_guid && last->id == frame->id)) {
         return last;
     }
-    for (size_t i = 0; i < rows->plans.count; i++) {
-        plan *p = rows->plans.data[i];
+    for (size_t i = 0; i < of->all.count; i++) {
+        plan *p = of->all.data[i];
         if (p->has_guid == frame->has_guid &&
             (frame->has_guid ? memcmp(p->guid, frame->guid, 16) == 0 : p->id == frame->id)) {
-            return rows->last = p;
+            return of->last = p;
         }
     }
     return NULL;
 }
 
 /** Bind the schema and open its decoder on the layout that comes out, which may be a newer one. */
-static fz_code plan_open(fz_rows *rows, plan *p, fz_err *err) {
+static fz_code plan_open(fz_rows *rows, plans *of, plan *p, fz_err *err) {
     fz_layout *layout = NULL;
     fz_schema *bound = NULL;
-    fz_code code = fz_stream_bind(rows->stream, p->schema, FZ_EVOLVE_VALUE, &layout, &bound, err);
+    fz_code code = fz_stream_bind(rows->stream, p->schema, of->side, &layout, &bound, err);
     if (code != FZ_OK) {
         p->refused = code;
         p->why = *err;
@@ -260,8 +288,8 @@ static fz_code plan_open(fz_rows *rows, plan *p, fz_err *err) {
     }
     code = use_layout(rows, layout, err);
     if (code == FZ_OK) {
-        code = fz_decoder_open(p->schema->schema, bound, layout->schema,
-                               layout->owned[FZ_EVOLVE_VALUE], &p->decoder, err);
+        code = fz_decoder_open(p->schema->schema, bound, layout->schema, layout->owned[of->side],
+                               &p->decoder, err);
         if (code != FZ_OK) {
             p->refused = code;
             p->why = *err;
@@ -273,71 +301,111 @@ static fz_code plan_open(fz_rows *rows, plan *p, fz_err *err) {
 }
 
 /** The plan of a frame, ready to decode. */
-static fz_code plan_of(fz_rows *rows, const fz_registry_frame *frame, plan **out, fz_err *err) {
-    plan *p = plan_find(rows, frame);
+static fz_code plan_of(fz_rows *rows, plans *of, const fz_registry_frame *frame, plan **out,
+                       fz_err *err) {
+    plan *p = plan_find(of, frame);
     if (!p) {
         fz_writer_schema_entry *schema = NULL;
-        FZ_TRY(fz_writer_schemas_find(rows->stream->schemas, frame, &schema, err));
+        FZ_TRY(fz_writer_schemas_find(of->schemas, frame, &schema, err));
         p = (plan *)fz_calloc(1, sizeof *p);
         p->id = frame->id;
         p->has_guid = frame->has_guid;
         memcpy(p->guid, frame->guid, 16);
         p->schema = schema;
-        fz_vec_push(&rows->plans, p);
-        rows->last = p;
+        fz_vec_push(&of->all, p);
+        of->last = p;
     }
     if (p->refused != FZ_OK) {
         *err = p->why;
         return p->refused;
     }
     if (!p->decoder) {
-        FZ_TRY(plan_open(rows, p, err));
+        FZ_TRY(plan_open(rows, of, p, err));
     }
     *out = p;
     return FZ_OK;
 }
 
-/** The frame of a value: of the last header of that name, else in front of it. */
-static fz_code frame_of(fz_rows *rows, const fz_record *record, fz_registry_frame *frame, fz_err *err) {
+/** The frame of a value or key: of the last header of that name, else in front of it. */
+static fz_code frame_of(fz_rows *rows, const plans *of, const fz_record *record, fz_str bytes,
+                        fz_registry_frame *frame, fz_err *err) {
     fz_str name, value, found = {0};
     bool is_null;
     for (size_t i = 0;
          fz_record_header(rows->host->source, record, i, &name, &value, &is_null); i++) {
-        if (fz_str_equal(name, FZ_STR(FZ_REGISTRY_VALUE_HEADER))) {
+        if (fz_str_equal(name, fz_str_from(of->header))) {
             found = is_null ? (fz_str){0} : fz_str_make(value.data ? value.data : "", value.size);
         }
     }
     if (found.data) {
         return fz_registry_frame_parse_header(found, frame, err);
     }
-    return fz_registry_frame_parse(record->value, record->value_size, frame, err);
+    return fz_registry_frame_parse((const uint8_t *)bytes.data, bytes.size, frame, err);
 }
 
-/** Framed values name their schema; others have the one that the entry gives. */
-static fz_code find_plan(fz_rows *rows, const fz_record *record, plan **out, size_t *payload_at,
-                         fz_err *err) {
+/** Framed bytes name their schema; others have the one that the entry gives. */
+static fz_code find_plan(fz_rows *rows, plans *of, const fz_record *record, fz_str bytes, plan **out,
+                         size_t *payload_at, fz_err *err) {
     fz_registry_frame frame = {.id = -1};
-    const fz_config_side *side = &rows->stream->entry->value;
-    bool framed = side->framing == FZ_FRAMING_CONFLUENT && side->format != FZ_CONFIG_FORMAT_STRING &&
-                  side->format != FZ_CONFIG_FORMAT_BYTES;
+    fz_config_format format = of->config->format;
+    bool framed = of->config->framing == FZ_FRAMING_CONFLUENT && format != FZ_CONFIG_FORMAT_STRING &&
+                  format != FZ_CONFIG_FORMAT_BYTES && of->config->mode != FZ_KEY_MODE_BYTES;
     if (framed) {
-        FZ_TRY(frame_of(rows, record, &frame, err));
+        FZ_TRY(frame_of(rows, of, record, bytes, &frame, err));
     }
-    rows->record_schema_id = frame.has_guid ? -1 : frame.id;
+    if (of->side == FZ_EVOLVE_VALUE) {
+        rows->record_schema_id = frame.has_guid ? -1 : frame.id;
+    }
     *payload_at = frame.payload_at;
-    return plan_of(rows, &frame, out, err);
+    return plan_of(rows, of, &frame, out, err);
+}
+
+/** Null in every column of a side. */
+static fz_code take_nulls(fz_rows *rows, fz_evolve_side side, fz_err *err) {
+    for (size_t i = 0; i < rows->batch->column_count; i++) {
+        if (rows->layout->owned[side][i]) {
+            FZ_TRY(fz_column_append_null(&rows->batch->columns[i], err));
+        }
+    }
+    return FZ_OK;
+}
+
+static fz_code decode_side(fz_rows *rows, plan *p, const uint8_t *data, size_t size, fz_err *err) {
+    return p ? fz_decoder_decode(p->decoder, data, size, rows->batch, err)
+             : take_nulls(rows, FZ_EVOLVE_KEY, err);
+}
+
+/** Both plans on one layout: opening one may bring a newer layout, on which the other must be opened again. */
+static fz_code find_plans(fz_rows *rows, const fz_record *record, plan **value, size_t *value_at,
+                          plan **key, size_t *key_at, fz_err *err) {
+    const fz_layout *layout;
+    *key = NULL;
+    do {
+        layout = rows->layout;
+        if (rows->key.schemas && record->key) {
+            fz_str bytes = fz_str_make(record->key, record->key_size);
+            FZ_TRY(find_plan(rows, &rows->key, record, bytes, key, key_at, err));
+        }
+        fz_str bytes = fz_str_make(record->value, record->value_size);
+        FZ_TRY(find_plan(rows, &rows->value, record, bytes, value, value_at, err));
+    } while (FZ_UNLIKELY(rows->layout != layout));
+    return FZ_OK;
 }
 
 static fz_code take_value(fz_rows *rows, int32_t partition, const fz_record *record, fz_err *err) {
-    plan *p = NULL;
-    size_t at = 0;
-    FZ_TRY(find_plan(rows, record, &p, &at, err));
+    plan *value = NULL, *key = NULL;
+    size_t value_at = 0, key_at = 0;
+    FZ_TRY(find_plans(rows, record, &value, &value_at, &key, &key_at, err));
     int64_t before = rows->batch->rows;
-    fz_code code = fz_decoder_decode(p->decoder, record->value + at, record->value_size - at,
-                                     rows->batch, err);
+    fz_code code = fz_decoder_decode(value->decoder, record->value + value_at,
+                                     record->value_size - value_at, rows->batch, err);
+    if (FZ_LIKELY(code == FZ_OK) && rows->key.schemas) {
+        code = decode_side(rows, key, key ? record->key + key_at : NULL,
+                           key ? record->key_size - key_at : 0, err);
+    }
     if (FZ_LIKELY(code == FZ_OK)) {
         fz_meta_columns_set_partition(rows->meta, partition);
-        code = fz_meta_columns_append(rows->meta, record, p->id, err);
+        code = fz_meta_columns_append(rows->meta, record, rows->record_schema_id, err);
     }
     if (FZ_UNLIKELY(code != FZ_OK)) {
         fz_batch_truncate(rows->batch, before);
@@ -349,11 +417,13 @@ static fz_code take_value(fz_rows *rows, int32_t partition, const fz_record *rec
 
 /** Is the failure the record's own, not ours or the network's? */
 static bool of_record(const fz_rows *rows, fz_code code, const fz_err *err) {
+    bool of_schema = code == FZ_UNSUPPORTED ||
+                     (code == FZ_CORRUPT && err->kind && strcmp(err->kind, "schema_parse") == 0);
+    if (of_schema) {
+        return rows->stream->entry->evolution.incompatible == FZ_POLICY_RECORD_ERROR;
+    }
     if (code == FZ_CORRUPT || code == FZ_NOT_FOUND) {
         return true;
-    }
-    if (code == FZ_UNSUPPORTED) {
-        return rows->stream->entry->evolution.incompatible == FZ_POLICY_RECORD_ERROR;
     }
     return code == FZ_LIMIT && err->kind != NULL;
 }
@@ -380,7 +450,7 @@ static fz_code take_record(fz_rows *rows, fz_stream_part *part, const fz_record 
         if (of_record(rows, code, err)) {
             return bad_record(rows, part, record, record->offset, err);
         }
-        if (code == FZ_UNSUPPORTED) {
+        if (code == FZ_UNSUPPORTED || code == FZ_CORRUPT) {
             fz_stream_suspend(rows->stream, err, -1, -1);
             return FZ_CANCELLED;
         }

@@ -26,6 +26,7 @@ typedef struct slot {
     fz_stream *stream;
     _Atomic bool opening; // on the pool
     bool attached;        // lanes have partitions of it
+    _Atomic bool known;   // was opened once: its topic is there
 } slot;
 
 struct fz_service {
@@ -36,6 +37,7 @@ struct fz_service {
     size_t next_lane;
     fz_pool *pool;
     fz_source_listener listener;
+    size_t joined;  // topics subscribed to
     bool finishing; // SIGTERM: nothing new is read
     bool uncommitted;
 };
@@ -207,6 +209,7 @@ static void open_job(void *arg) {
     fz_err err = {0};
     fz_code code = fz_stream_open(s->stream, &err);
     if (code == FZ_OK) {
+        s->known = true;
         fz_stream_set_state(s->stream, FZ_STREAM_RUNNING, NULL);
     } else if (err.kind && strcmp(err.kind, "paused") == 0) {
         fz_stream_set_state(s->stream, FZ_STREAM_PAUSED, &err);
@@ -502,23 +505,34 @@ static void on_trouble(void *opaque, const fz_err *err, bool fatal) {
     }
 }
 
-static fz_code join_group(fz_service *service, fz_err *err) {
-    service->listener = (fz_source_listener){service, on_assigned, on_revoked, on_trouble};
+/**
+ * Join the group for the topics that are open; again when there are more. Not before: a member that joins while the client
+ * does not know a topic yet may be given nothing, and is not asked again.
+ */
+static void join_group(fz_service *service) {
     fz_map seen = {0};
     fz_str *topics = (fz_str *)fz_calloc(service->slots.count + 1, sizeof *topics);
     size_t count = 0;
+    bool opening = false;
     for (size_t i = 0; i < service->slots.count; i++) {
-        fz_str topic = fz_str_from(service->slots.data[i]->stream->topic);
-        if (!fz_map_put(&seen, topic, service)) {
+        const slot *s = service->slots.data[i];
+        fz_str topic = fz_str_from(s->stream->topic);
+        opening = opening || (s->opening && !s->known);
+        if (s->known && !fz_map_put(&seen, topic, service)) {
             topics[count++] = topic;
         }
     }
-    fz_code code = count == 0 ? FZ_OK
-                              : fz_source_subscribe(service->host->source, topics, count,
-                                                    &service->listener, err);
+    if (count > service->joined && !opening) {
+        fz_err err = {0};
+        if (fz_source_subscribe(service->host->source, topics, count, &service->listener, &err) ==
+            FZ_OK) {
+            service->joined = count;
+        } else {
+            on_trouble(service, &err, false);
+        }
+    }
     fz_free(topics);
     fz_map_deinit(&seen);
-    return code;
 }
 
 // --- the loop
@@ -564,6 +578,9 @@ static void run_loop(fz_service *service, fz_service_stop (*stop)(void *context)
         }
         if (service->host->once && once_is_over(service)) {
             return;
+        }
+        if (!service->host->once && !service->finishing) {
+            join_group(service);
         }
         fz_service_stop wish = stop ? stop(context) : FZ_SERVICE_GO;
         if (wish == FZ_SERVICE_ABORT) {
@@ -638,10 +655,7 @@ int fz_service_run(fz_service *service, fz_service_stop (*stop)(void *context), 
         service->lanes[i] = fz_lane_new(service->host, (int)i);
     }
     service->pool = fz_pool_new("fz-commit", POOL_THREADS);
-    fz_err err = {0};
-    if (!service->host->once && join_group(service, &err) != FZ_OK) {
-        on_trouble(service, &err, true);
-    }
+    service->listener = (fz_source_listener){service, on_assigned, on_revoked, on_trouble};
     run_loop(service, stop, context);
     close_all(service);
     return exit_code(service);

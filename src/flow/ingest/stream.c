@@ -301,10 +301,13 @@ fz_code fz_stream_bind(fz_stream *stream, fz_writer_schema_entry *schema, fz_evo
     fz_code code = FZ_OK;
     if (!schema->bound || schema->bound_number != stream->layout->number) {
         fz_schema *fresh = NULL;
-        fz_writer_schemas *schemas =
-            side == FZ_EVOLVE_KEY ? stream->key_schemas : stream->schemas;
-        code = fz_layout_bind(&stream->layout, stream->entry, schema->shape, side, schema->may_change,
-                              fz_writer_schemas_is_older(schemas, schema), &fresh, &changes, err);
+        bool is_key = side == FZ_EVOLVE_KEY;
+        bool older = fz_writer_schemas_is_older(is_key ? stream->key_schemas : stream->schemas, schema);
+        fz_schema *shape = is_key ? fz_layout_key_shape(stream->entry, schema->shape)
+                                  : fz_schema_ref(schema->shape);
+        code = fz_layout_bind(&stream->layout, stream->entry, shape, side, schema->may_change, older,
+                              &fresh, &changes, err);
+        fz_schema_unref(shape);
         if (code == FZ_OK) {
             fz_schema_unref(schema->bound);
             schema->bound = fresh;
