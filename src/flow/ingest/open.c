@@ -30,6 +30,12 @@ fz_code fz_open_shapes_find(fz_stream *stream, fz_open_shapes *out, fz_err *err)
     memset(out, 0, sizeof *out);
     FZ_TRY(fz_stream_make_schemas(stream, err));
     fz_code code = fz_writer_schemas_latest(stream->schemas, &out->value, &out->warnings, err);
+    const fz_config_side *value = &stream->entry->value;
+    if (code == FZ_NOT_FOUND && value->subject.size == 0 &&
+        value->subject_name_strategy != FZ_STRATEGY_TOPIC_NAME) {
+        FZ_TRY(fz_open_peek_schema(stream, err));
+        code = fz_writer_schemas_latest(stream->schemas, &out->value, &out->warnings, err);
+    }
     if (code == FZ_OK && stream->key_schemas) {
         code = fz_writer_schemas_latest(stream->key_schemas, &out->key, &out->warnings, err);
         if (code == FZ_OK) {

@@ -35,6 +35,9 @@ FZ_CHECKED fz_code fz_open_load(fz_stream *stream, fz_iceberg_metadata **out, fz
 FZ_CHECKED fz_code fz_open_check_log(fz_stream *stream, const fz_commit_state *state,
                                      const fz_commit_source *source, bool *edits, fz_err *err);
 
+/** Read records until one names its schema: record_name and topic_record_name without a subject (interface.md). */
+FZ_CHECKED fz_code fz_open_peek_schema(fz_stream *stream, fz_err *err);
+
 /** The entry's `start` resolved for every partition, as the state of a new source, in `arena`. */
 FZ_CHECKED fz_code fz_open_resolve_start(fz_stream *stream, fz_arena *arena, fz_commit_source *out,
                                          fz_err *err);

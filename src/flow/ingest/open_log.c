@@ -5,6 +5,8 @@
 
 /** Fingerprints of one partition that are asked for: the newest that the log still reaches. */
 #define PROBE_MS 20000
+/** How long a partition's first records are waited for when one must name the schema. */
+#define PEEK_MS 5000
 
 static fz_code start_offset(fz_stream *stream, int32_t partition, int64_t *out, fz_err *err) {
     const fz_config_start *start = &stream->entry->start;
@@ -49,6 +51,59 @@ fz_code fz_open_resolve_start(fz_stream *stream, fz_arena *arena, fz_commit_sour
     for (int32_t p = 0; p < count; p++) {
         out->parts[p] = (fz_commit_part){.generation = 0, .last_row = -1, .epoch = -1};
         FZ_TRY(start_offset(stream, p, &out->parts[p].next, err));
+    }
+    return FZ_OK;
+}
+
+/** The schema that a record names, made known to the stream's schemas; false if it names none. */
+static bool learn_schema(fz_stream *stream, const fz_fetch *fetch) {
+    for (size_t i = 0; i < fetch->count; i++) {
+        const fz_record *record = &fetch->records[i];
+        fz_registry_frame frame;
+        fz_writer_schema_entry *entry;
+        if (record->value &&
+            fz_registry_frame_parse(record->value, record->value_size, &frame, NULL) == FZ_OK &&
+            fz_writer_schemas_find(stream->schemas, &frame, &entry, NULL) == FZ_OK) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/** Look at a partition's first records, for PEEK_MS at most. */
+static fz_code peek_partition(fz_stream *stream, int32_t partition, bool *learnt, fz_err *err) {
+    fz_source *source = stream->host->source;
+    fz_str topic = fz_str_from(stream->topic);
+    int64_t low, end;
+    FZ_TRY(fz_source_bounds(source, topic, partition, &low, &end, err));
+    if (low >= end) {
+        return FZ_OK;
+    }
+    fz_reader *reader = NULL;
+    FZ_TRY(fz_source_open(source, topic, partition, low, &reader, err));
+    fz_fetch fetch = {0};
+    int64_t until = fz_clock_mono_ms(stream->host->clock) + PEEK_MS;
+    fz_code code = FZ_OK;
+    while (code == FZ_OK && !*learnt && !fetch.end &&
+           fz_clock_mono_ms(stream->host->clock) < until) {
+        code = fz_reader_fetch(reader, 100, &fetch, err);
+        *learnt = learn_schema(stream, &fetch);
+        bool end_reached = fetch.end;
+        fz_fetch_release(&fetch);
+        fetch.end = end_reached;
+        fz_clock_sleep_ms(stream->host->clock, 5);
+    }
+    fz_fetch_deinit(&fetch);
+    fz_source_close(source, reader);
+    return code;
+}
+
+fz_code fz_open_peek_schema(fz_stream *stream, fz_err *err) {
+    int32_t count = 0;
+    FZ_TRY(fz_source_partitions(stream->host->source, fz_str_from(stream->topic), &count, err));
+    bool learnt = false;
+    for (int32_t p = 0; p < count && !learnt; p++) {
+        FZ_TRY(peek_partition(stream, p, &learnt, err));
     }
     return FZ_OK;
 }

@@ -427,7 +427,9 @@ static fz_code find_latest(fz_writer_schemas *schemas, owned_entry **out, fz_err
     }
     fz_registry_schema *from = NULL;
     fz_code code = fz_registry_latest(options->registry, fz_str_from(subject), &from, err);
-    if (code == FZ_NOT_FOUND) {
+    // the subject is there, but a schema that it refers to is not: another matter
+    bool reference = err && err->kind && strcmp(err->kind, "schema_parse") == 0;
+    if (code == FZ_NOT_FOUND && !reference) {
         code = no_subject(schemas, fz_str_from(subject), err);
         fz_free(subject);
         return code;
