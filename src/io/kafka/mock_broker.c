@@ -136,23 +136,40 @@ static rd_kafka_headers_t *make_headers(const fz_kafka_mock_record *record) {
     return headers;
 }
 
+/** Hand one record over; headers are taken on success. */
+static rd_kafka_resp_err_t produce_one(fz_kafka_mock_broker *broker,
+                                       const fz_kafka_mock_record *record,
+                                       rd_kafka_headers_t *headers) {
+    // the library does not write through key and value when it copies
+    const rd_kafka_vu_t parts[] = {
+        {.vtype = RD_KAFKA_VTYPE_TOPIC, .u.cstr = record->topic},
+        {.vtype = RD_KAFKA_VTYPE_PARTITION, .u.i32 = record->partition},
+        {.vtype = RD_KAFKA_VTYPE_MSGFLAGS, .u.i = RD_KAFKA_MSG_F_COPY},
+        {.vtype = RD_KAFKA_VTYPE_TIMESTAMP, .u.i64 = record->timestamp_ms},
+        {.vtype = RD_KAFKA_VTYPE_KEY, .u.mem = {(void *)(uintptr_t)record->key, record->key_size}},
+        {.vtype = RD_KAFKA_VTYPE_VALUE,
+         .u.mem = {(void *)(uintptr_t)record->value, record->value_size}},
+        {.vtype = RD_KAFKA_VTYPE_HEADERS, .u.headers = headers},
+    };
+    rd_kafka_error_t *error =
+        rd_kafka_produceva(broker->producer, parts, FZ_COUNT(parts) - (headers ? 0 : 1));
+    rd_kafka_resp_err_t code = error ? rd_kafka_error_code(error) : RD_KAFKA_RESP_ERR_NO_ERROR;
+    if (error) {
+        rd_kafka_error_destroy(error);
+    }
+    return code;
+}
+
 fz_code fz_kafka_mock_broker_produce(fz_kafka_mock_broker *broker,
                                      const fz_kafka_mock_record *record, fz_err *err) {
     rd_kafka_headers_t *headers = make_headers(record);
     rd_kafka_resp_err_t error;
     do {
-        // the library does not write through key and value when it copies
-        error = rd_kafka_producev(
-            broker->producer, RD_KAFKA_V_TOPIC(record->topic),
-            RD_KAFKA_V_PARTITION(record->partition), RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY),
-            RD_KAFKA_V_TIMESTAMP(record->timestamp_ms),
-            RD_KAFKA_V_KEY((void *)(uintptr_t)record->key, record->key_size),
-            RD_KAFKA_V_VALUE((void *)(uintptr_t)record->value, record->value_size),
-            RD_KAFKA_V_HEADERS(headers), RD_KAFKA_V_END);
+        error = produce_one(broker, record, headers);
         rd_kafka_poll(broker->producer, error == RD_KAFKA_RESP_ERR__QUEUE_FULL ? 20 : 0);
     } while (error == RD_KAFKA_RESP_ERR__QUEUE_FULL && broker->failed == 0);
     if (error && headers) {
-        rd_kafka_headers_destroy(headers); // taken only on success
+        rd_kafka_headers_destroy(headers);
     }
     if (broker->failed != 0) {
         return delivery_failed(broker, err);
