@@ -598,7 +598,7 @@ fz_code fz_parquet_leaf_append(fz_parquet_leaf *leaf, const fz_column *column,
         return fz_parquet_leaf_append(leaf, column, &tail, expected_rows, err);
     }
     if (leaf->dictionary_on && leaf->group_values >= leaf->next_check) {
-        leaf->next_check = leaf->group_values * 4;
+        leaf->next_check = leaf->group_values * 2;
         if (!pays(leaf, expected_rows)) {
             FZ_TRY(give_up(leaf, err));
         }
