@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keeps a table small and fast beside ingestion: expiry, manifests, compaction, orphans; when each is due.
+// Keeps a table small and fast beside ingestion: expiry, manifests, compaction, orphans; when each
+// is due.
 #ifndef FZ_FLOW_MAINTAIN_MAINTAIN_H
 #define FZ_FLOW_MAINTAIN_MAINTAIN_H
 
@@ -32,8 +33,8 @@ typedef struct fz_maintain_options {
     /** Asked between steps; NULL: never stop. */
     bool (*stop)(void *context);
     void *stop_context;
-    /** Told of everything that goes: "snapshot", "data file", "manifest", "manifest list", "metadata file",
-     * "statistics", "orphan". NULL: nobody is. */
+    /** Told of everything that goes: "snapshot", "data file", "manifest", "manifest list",
+     * "metadata file", "statistics", "orphan". NULL: nobody is. */
     void (*each)(void *context, const char *what, fz_str name);
     void *each_context;
 } fz_maintain_options;
@@ -63,18 +64,18 @@ typedef struct fz_maintain_report {
 /**
  * Jobs, each on the table as it is then, each commit by compare-and-swap on it (R3, R9, H10).
  *
- * Errors: CONFLICT other writers were faster each time; CANCELLED told to stop; INVALID with a kind: a
- * person is needed, as for appends; what catalog and store answer.
- * Thread: any; one at a time for a table and process.
+ * Errors: CONFLICT other writers were faster each time; CANCELLED told to stop; INVALID with a
+ * kind: a person is needed, as for appends; what catalog and store answer. Thread: any; one at a
+ * time for a table and process.
  */
-FZ_CHECKED fz_code fz_maintain_expire(const fz_maintain_options *options, fz_maintain_report *report,
-                                      fz_err *err);
+FZ_CHECKED fz_code fz_maintain_expire(const fz_maintain_options *options,
+                                      fz_maintain_report *report, fz_err *err);
 FZ_CHECKED fz_code fz_maintain_manifests(const fz_maintain_options *options,
                                          fz_maintain_report *report, fz_err *err);
-FZ_CHECKED fz_code fz_maintain_compact(const fz_maintain_options *options, fz_maintain_report *report,
-                                       fz_err *err);
-FZ_CHECKED fz_code fz_maintain_orphans(const fz_maintain_options *options, fz_maintain_report *report,
-                                       fz_err *err);
+FZ_CHECKED fz_code fz_maintain_compact(const fz_maintain_options *options,
+                                       fz_maintain_report *report, fz_err *err);
+FZ_CHECKED fz_code fz_maintain_orphans(const fz_maintain_options *options,
+                                       fz_maintain_report *report, fz_err *err);
 FZ_CHECKED fz_code fz_maintain_do(fz_maintain_job job, const fz_maintain_options *options,
                                   fz_maintain_report *report, fz_err *err);
 
@@ -85,7 +86,8 @@ typedef struct fz_maintain fz_maintain;
 fz_maintain *fz_maintain_new(const fz_maintain_options *options, int64_t now_ms);
 /** NULL allowed. No job may be running. */
 void fz_maintain_free(fz_maintain *maintain);
-/** Tell of the table's metadata after a commit: many snapshots or manifests make a job due at once. Any thread. */
+/** Tell of the table's metadata after a commit: many snapshots or manifests make a job due at once.
+ * Any thread. */
 void fz_maintain_saw(fz_maintain *maintain, const fz_iceberg_metadata *metadata);
 /**
  * The job that is due, to be given to fz_maintain_run once; NONE: nothing, or one is running.

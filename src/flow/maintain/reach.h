@@ -18,19 +18,22 @@ FZ_CHECKED fz_code fz_reach_list(const fz_maintain_options *options,
                                  fz_iceberg_list *out, fz_err *err);
 
 typedef fz_code (*fz_reach_entry_fn)(void *context, const fz_iceberg_entry *entry, fz_err *err);
-/** Call `each` for all entries of a manifest, deleted ones too; the entry is valid during the call. */
+/** Call `each` for all entries of a manifest, deleted ones too; the entry is valid during the call.
+ */
 FZ_CHECKED fz_code fz_reach_entries(const fz_maintain_options *options,
                                     const fz_iceberg_metadata *metadata,
                                     const fz_iceberg_manifest *manifest, fz_reach_entry_fn each,
                                     void *context, fz_err *err);
 
-/** Remove an object, told to options->each; failures are counted. Nothing is removed in a dry run. */
-void fz_reach_remove(const fz_maintain_options *options, const char *what, fz_str uri, int64_t *count,
-                     fz_maintain_report *report);
+/** Remove an object, told to options->each; failures are counted. Nothing is removed in a dry run.
+ */
+void fz_reach_remove(const fz_maintain_options *options, const char *what, fz_str uri,
+                     int64_t *count, fz_maintain_report *report);
 
 /**
- * Delete the files that `before` reaches and `after` does not: computed from all that is kept, never from
- * what an expired snapshot did (T211). Nothing is deleted when something that is kept cannot be read.
+ * Delete the files that `before` reaches and `after` does not: computed from all that is kept,
+ * never from what an expired snapshot did (T211). Nothing is deleted when something that is kept
+ * cannot be read.
  */
 FZ_CHECKED fz_code fz_reach_clean(const fz_maintain_options *options,
                                   const fz_iceberg_metadata *before,
@@ -38,13 +41,14 @@ FZ_CHECKED fz_code fz_reach_clean(const fz_maintain_options *options,
                                   fz_err *err);
 
 /**
- * Add the keys of all that `metadata` reaches: itself, its log, statistics, lists, manifests, files.
+ * Add the keys of all that `metadata` reaches: itself, its log, statistics, lists, manifests,
+ * files.
  *
  * lenient  what is not there is passed over (an abandoned line)
  */
 FZ_CHECKED fz_code fz_reach_all(const fz_maintain_options *options,
-                                const fz_iceberg_metadata *metadata, bool lenient, fz_hash_set *keys,
-                                fz_err *err);
+                                const fz_iceberg_metadata *metadata, bool lenient,
+                                fz_hash_set *keys, fz_err *err);
 
 /** Load the table; its position must be found and nobody be needed (kind of the error). */
 FZ_CHECKED fz_code fz_reach_load(const fz_maintain_options *options, fz_iceberg_metadata **out,
