@@ -79,8 +79,9 @@ static bool is_live(const fz_iceberg_manifest *m) {
     return m->added_files != 0 || m->existing_files != 0; // unknown (-1) counts
 }
 
+// Two of them always fit into one.
 static bool is_small(const fz_iceberg_rewrite *rewrite, const fz_iceberg_manifest *m) {
-    return m->size_bytes < rewrite->options.target_size && !m->key_metadata.data;
+    return m->size_bytes <= rewrite->options.target_size / 2 && !m->key_metadata.data;
 }
 
 static size_t count_small(const fz_iceberg_rewrite *rewrite, const fz_iceberg_list *list,
