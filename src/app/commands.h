@@ -9,6 +9,7 @@ extern const fz_command fz_command_demo;
 extern const fz_command fz_command_run;
 extern const fz_command fz_command_check;
 extern const fz_command fz_command_cat;
+extern const fz_command fz_command_maintain;
 extern const fz_command fz_command_config;
 
 #endif

@@ -134,6 +134,7 @@ fz_code fz_table_arg_open(fz_wiring *wiring, const fz_config *config, const char
         fz_table_arg_deinit(out);
         code = open_named(wiring, catalog, &entry->storage, space, name, out, err);
         if (code != FZ_NOT_FOUND) {
+            out->entry = entry;
             return code;
         }
     }

@@ -10,6 +10,7 @@ typedef struct fz_table_arg {
     fz_iceberg_metadata *metadata; // a reference
     fz_store *store;
     fz_catalog *catalog; // NULL: named by path
+    const fz_config_entry *entry; // whose catalog it was found in; NULL: named by path
     char *space;
     char *name;
 } fz_table_arg;
