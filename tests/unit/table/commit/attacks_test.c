@@ -27,33 +27,6 @@ static void test_a1_conflict_for_an_applied_commit(void **unused) {
     world_deinit(&w);
 }
 
-/** Play `act` between the answer of the commit and the load that follows it: before the second
- * load. */
-static world *acting_in;
-static void (*acting)(world *w);
-static int acting_loads;
-
-static fz_code acting_load(fz_catalog *catalog, fz_catalog_name name, fz_iceberg_metadata **out,
-                           fz_err *err) {
-    if (acting && acting_in && --acting_loads == 0) {
-        void (*act)(world *) = acting;
-        acting = NULL;
-        act(acting_in);
-    }
-    return memory_load(catalog, name, out, err);
-}
-
-static fz_catalog_ops acting_ops;
-
-static void act_before_load(world *w, int loads, void (*act)(world *w)) {
-    acting_ops = memory_ops;
-    acting_ops.load = acting_load;
-    w->pointer->catalog.ops = &acting_ops;
-    acting_in = w;
-    acting = act;
-    acting_loads = loads;
-}
-
 static void others_go_on_and_expire(world *w) {
     commit_range(w, 0, 5, 9, NULL);
     compact(w);

@@ -216,7 +216,7 @@ static inline void write_manifest(world *w, const held_ranges *ranges, fz_arena 
 static inline int64_t compact(world *w) {
     fz_arena arena = {0};
     held_ranges held = {0}, joined = {0};
-    live_ranges(w, w->pointer->now, &held);
+    live_ranges(w, w->pointer->now, false, &held);
     qsort(held.data, held.count, sizeof *held.data, by_start);
     for (size_t i = 0; i < held.count; i++) {
         held_range *last = joined.count ? &joined.data[joined.count - 1] : NULL;
@@ -312,6 +312,33 @@ static inline void remove_property(world *w, const char *key) {
 static inline void put_pointer_back(world *w, fz_iceberg_metadata *older) {
     fz_iceberg_metadata_unref(w->pointer->now);
     w->pointer->now = older;
+}
+
+/** Play `act` between the answer of the commit and the load that follows it: before the second
+ * load. */
+static world *acting_in;
+static void (*acting)(world *w);
+static int acting_loads;
+
+FZ_UNUSED static fz_code acting_load(fz_catalog *catalog, fz_catalog_name name,
+                                     fz_iceberg_metadata **out, fz_err *err) {
+    if (acting && acting_in && --acting_loads == 0) {
+        void (*act)(world *) = acting;
+        acting = NULL;
+        act(acting_in);
+    }
+    return memory_load(catalog, name, out, err);
+}
+
+static fz_catalog_ops acting_ops;
+
+static inline void act_before_load(world *w, int loads, void (*act)(world *w)) {
+    acting_ops = memory_ops;
+    acting_ops.load = acting_load;
+    w->pointer->catalog.ops = &acting_ops;
+    acting_in = w;
+    acting = act;
+    acting_loads = loads;
 }
 
 #endif
