@@ -301,7 +301,7 @@ static void test_schedules(void **unused) {
     const char *one = getenv("FZ_SEED");
     const char *many = getenv("FZ_SCHEDULES");
     uint64_t first = one ? strtoull(one, NULL, 10) : 1;
-    uint64_t count = one ? 1 : many ? strtoull(many, NULL, 10) : 2000;
+    uint64_t count = one ? 1 : many ? strtoull(many, NULL, 10) : 1500;
     int commits = 0, forgotten = 0, suspended = 0;
     for (uint64_t seed = first; seed < first + count; seed++) {
         if (one) {
