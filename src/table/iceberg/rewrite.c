@@ -8,6 +8,8 @@
 
 /** A manifest is held in memory until it is uploaded. */
 #define MANIFEST_SIZE_MAX ((size_t)512 << 20)
+/** A manifest of what is left of others is not made larger on purpose. */
+#define FILTERED_SIZE ((size_t)8 << 20)
 
 /** A manifest made by this rewrite. */
 typedef struct made {
@@ -27,6 +29,13 @@ struct fz_iceberg_rewrite {
     unsigned number; // of manifests named so far
 };
 
+/** A writer of a new manifest. */
+typedef struct output {
+    made *made;
+    fz_partition_spec spec;
+    fz_iceberg_manifest_writer *writer;
+} output;
+
 /** What one attempt gathers. */
 typedef struct attempt {
     fz_iceberg_rewrite *rewrite;
@@ -34,8 +43,9 @@ typedef struct attempt {
     int64_t snapshot_id;
     fz_arena arena;
     fz_iceberg_list old;
-    bool *gone;   // [old.count]
-    fz_map found; // removed files seen live
+    bool *gone;      // [old.count]
+    fz_map found;    // removed files seen live
+    output filtered; // manifests without removed files, not full yet
     FZ_VEC(fz_iceberg_manifest) manifests;
     FZ_VEC(fz_iceberg_file) removed;
     FZ_VEC(fz_iceberg_upload) uploads;
@@ -134,13 +144,6 @@ static void put_folder(const fz_iceberg_metadata *metadata, fz_buf *out) {
         fz_buf_printf(out, "%.*s/metadata", FZ_STR_ARGS(fz_iceberg_metadata_base(metadata)));
     }
 }
-
-/** A writer of a new manifest. */
-typedef struct output {
-    made *made;
-    fz_partition_spec spec;
-    fz_iceberg_manifest_writer *writer;
-} output;
 
 static fz_code output_open(const attempt *a, int32_t spec_id, int content, output *out,
                            fz_err *err) {
@@ -368,7 +371,13 @@ static fz_code look(attempt *a, const fz_iceberg_manifest *m, bool *any, fz_err 
     return code;
 }
 
-/** Write the manifest anew if it lists a removed file. */
+static fz_code close_filtered(attempt *a, fz_code code, fz_err *err) {
+    code = output_close(a, &a->filtered, true, code, err);
+    a->filtered = (output){0};
+    return code;
+}
+
+/** Write the manifest anew if it lists a removed file; several go into one. */
 static fz_code filter(attempt *a, size_t index, fz_err *err) {
     const fz_iceberg_manifest *m = &a->old.manifests[index];
     bool any;
@@ -377,10 +386,15 @@ static fz_code filter(attempt *a, size_t index, fz_err *err) {
         return FZ_OK;
     }
     (void)fz_map_put(&a->rewrite->hints, m->path, a->rewrite);
-    output out;
+    made *open = a->filtered.made;
+    if (open && (a->filtered.spec.spec_id != m->spec_id || open->bytes.size >= FILTERED_SIZE)) {
+        FZ_TRY(close_filtered(a, FZ_OK, err));
+    }
+    if (!a->filtered.made) {
+        FZ_TRY(output_open(a, m->spec_id, m->content, &a->filtered, err));
+    }
     size_t written = 0;
-    FZ_TRY(output_open(a, m->spec_id, m->content, &out, err));
-    FZ_TRY(output_close(a, &out, true, copy_entries(a, m, &out, &written, err), err));
+    FZ_TRY(copy_entries(a, m, &a->filtered, &written, err));
     a->gone[index] = true;
     return FZ_OK;
 }
@@ -408,16 +422,19 @@ static fz_code replace(attempt *a, fz_err *err) {
             return fz_err_set(err, FZ_CONFLICT, "rows of the table are deleted by delete files");
         }
     }
+    fz_code code = FZ_OK;
     for (int pass = 0; pass < 2 && a->found.count < rewrite->removed.count; pass++) {
         for (size_t i = 0; i < a->old.count && a->found.count < rewrite->removed.count; i++) {
             const fz_iceberg_manifest *m = &a->old.manifests[i];
             bool hinted = fz_map_find(&rewrite->hints, m->path) != NULL;
-            if (m->content == 0 && is_live(m) && !a->gone[i] && hinted == (pass == 0)) {
-                FZ_TRY(filter(a, i, err));
+            if (m->content == 0 && is_live(m) && !a->gone[i] && hinted == (pass == 0) &&
+                code == FZ_OK) {
+                code = filter(a, i, err);
             }
         }
     }
-    return check_all_found(a, err);
+    code = code == FZ_OK ? check_all_found(a, err) : code;
+    return close_filtered(a, code, err);
 }
 
 // --- the attempt
