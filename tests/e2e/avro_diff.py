@@ -35,7 +35,7 @@ LOGICAL = {"int": ("date", "time-millis", "timestamp-millis", "foo"),
 
 class Maker:
     def __init__(self, rng):
-        self.rng, self.named, self.count, self.left = rng, [], 0, rng.randint(1, 30)
+        self.rng, self.named, self.used, self.count, self.left = rng, [], set(), 0, rng.randint(1, 30)
 
     def fresh(self, prefix):
         self.count += 1
@@ -62,15 +62,16 @@ class Maker:
         """the full name; the short one may be in use in another namespace"""
         space = out.get("namespace")
         if space and self.rng.random() < 0.3:
-            taken = {n for n in self.named}
             for n in self.named:
                 short = n.rpartition(".")[2]
-                if space + "." + short not in taken and n.rpartition(".")[0] != space:
+                if space + "." + short not in self.used and n.rpartition(".")[0] != space:
                     out["name"] = short
                     break
         if not space:
             out["namespace"] = ""
-        return ".".join(filter(None, (space, out["name"])))
+        full = ".".join(filter(None, (space, out["name"])))
+        self.used.add(full)
+        return full
 
     def type(self, depth, where):
         r = self.rng
