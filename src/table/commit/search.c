@@ -13,7 +13,11 @@ static fz_str key_of(const int64_t *id) {
     return (fz_str){(const char *)id, sizeof *id};
 }
 
-/** Only references to snapshots are kept, not whole files: a hundred of those may be large. */
+/**
+ * Of older files only references to snapshots are kept, not the whole: a hundred of those may be
+ * large. The file loaded now is kept whole, since other threads may have it: jansson looks at a
+ * count before it changes it.
+ */
 static void take_snapshots(fz_commit_search *search, const fz_iceberg_metadata *metadata) {
     for (size_t i = 0; i < fz_iceberg_metadata_snapshot_count(metadata); i++) {
         fz_iceberg_snapshot snapshot;
@@ -21,7 +25,9 @@ static void take_snapshots(fz_commit_search *search, const fz_iceberg_metadata *
         if (!fz_map_find(&search->snapshots, key_of(&snapshot.snapshot_id))) {
             fz_iceberg_snapshot *kept = FZ_ARENA_NEW(&search->arena, fz_iceberg_snapshot);
             *kept = snapshot;
-            json_incref((json_t *)snapshot.json);
+            if (metadata != search->now) {
+                fz_vec_push(&search->references, json_incref((json_t *)snapshot.json));
+            }
             fz_map_put(&search->snapshots, key_of(&snapshot.snapshot_id), kept);
         }
     }
@@ -30,22 +36,23 @@ static void take_snapshots(fz_commit_search *search, const fz_iceberg_metadata *
 void fz_commit_search_init(fz_commit_search *search, const fz_commit_table *table,
                            const fz_iceberg_metadata *metadata) {
     *search = (fz_commit_search){.table = table};
-    search->log_of = fz_iceberg_metadata_ref((fz_iceberg_metadata *)metadata);
-    search->oldest = fz_iceberg_metadata_ref(search->log_of);
+    search->now = fz_iceberg_metadata_ref((fz_iceberg_metadata *)metadata);
+    search->log_of = fz_iceberg_metadata_ref(search->now);
+    search->oldest = fz_iceberg_metadata_ref(search->now);
     search->log_left = fz_iceberg_metadata_log_count(metadata);
     take_snapshots(search, metadata);
 }
 
 void fz_commit_search_deinit(fz_commit_search *search) {
-    for (size_t i = 0; i < search->snapshots.count; i++) {
-        const fz_iceberg_snapshot *kept =
-            (const fz_iceberg_snapshot *)search->snapshots.entries[i].value;
-        json_decref((json_t *)kept->json);
+    for (size_t i = 0; i < search->references.count; i++) {
+        json_decref(search->references.data[i]);
     }
+    fz_vec_deinit(&search->references);
     fz_map_deinit(&search->snapshots);
     fz_vec_deinit(&search->states);
     fz_iceberg_metadata_unref(search->log_of);
     fz_iceberg_metadata_unref(search->oldest);
+    fz_iceberg_metadata_unref(search->now);
     fz_arena_deinit(&search->arena);
 }
 

@@ -17,7 +17,9 @@ typedef struct fz_commit_older {
 typedef struct fz_commit_search {
     const fz_commit_table *table;
     fz_arena arena;
-    fz_map snapshots; // by the bytes of the id: fz_iceberg_snapshot *, a reference to its json
+    fz_map snapshots;            // by the bytes of the id: fz_iceberg_snapshot *
+    fz_iceberg_metadata *now;    // the one loaded; a reference
+    FZ_VEC(json_t *) references; // to snapshots of files that are gone from memory
     FZ_VEC(fz_commit_older) states;
     fz_iceberg_metadata *log_of; // whose metadata-log is being read
     fz_iceberg_metadata *oldest; // the last file that could be read

@@ -217,7 +217,9 @@ static inline int64_t compact(world *w) {
     fz_arena arena = {0};
     held_ranges held = {0}, joined = {0};
     live_ranges(w, w->pointer->now, false, &held);
-    qsort(held.data, held.count, sizeof *held.data, by_start);
+    if (held.count > 0) {
+        qsort(held.data, held.count, sizeof *held.data, by_start);
+    }
     for (size_t i = 0; i < held.count; i++) {
         held_range *last = joined.count ? &joined.data[joined.count - 1] : NULL;
         if (last && last->r.partition == held.data[i].r.partition &&

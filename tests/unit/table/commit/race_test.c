@@ -133,6 +133,7 @@ static void run_race(bool sql) {
     world_init(&r.w);
     snprintf(r.database, sizeof r.database, "%s/frazil-race-%d.db",
              access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp", (int)getpid());
+    r.w.pointer->copies = true;
     fz_catalog *memory = r.w.catalog;
     r.w.catalog = r.w.table.catalog = open_catalog(&r);
     world_create(&r.w);
