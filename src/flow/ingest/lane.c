@@ -204,6 +204,9 @@ static bool serve_part(lane_stream *ls, fz_stream_part *part) {
     if (part->done || part->stopped || ls->broken || stream->halt) {
         return false;
     }
+    if (stream->open_bytes > 2 * stream->entry->commit_size) {
+        return false; // the commit before is still under way: no more is held than that
+    }
     if (part->retry_at_ms > 0) {
         if (fz_clock_mono_ms(stream->host->clock) < part->retry_at_ms) {
             return false;

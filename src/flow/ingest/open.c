@@ -301,6 +301,13 @@ static fz_code open_position(fz_stream *stream, fz_err *err) {
     if (code != FZ_OK && code != FZ_NOT_FOUND) {
         return code;
     }
+    if (state && state->rolled_back && stream->commit_options.suspend_on_rollback) {
+        fz_commit_state_free(state);
+        return fz_err_set_kind(err, FZ_INVALID, "rolled_back",
+                               "table \"%s\" was rolled back and on_rollback is suspend; use frazil repair "
+                               "with --reread or --keep-position",
+                               stream->full_name);
+    }
     fz_commit_source *source = state ? fz_commit_state_find(state, fz_str_from(stream->topic)) : NULL;
     if (!source) {
         code = adopt_source(stream, &state, err);

@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "flow/ingest/lane.h"
 #include "flow/ingest/outbox.h"
+#include "flow/maintain/maintain.h"
 
 /** Threads for opening and committing. */
 #define POOL_THREADS 4
@@ -27,6 +28,9 @@ typedef struct slot {
     _Atomic bool opening; // on the pool
     bool attached;        // lanes have partitions of it
     _Atomic bool known;   // was opened once: its topic is there
+    fz_maintain *maintain; // NULL: not opened yet, one pass, or switched off
+    fz_maintain_job job;   // that runs on the pool
+    int64_t seen_commits;  // that maintenance was told of
 } slot;
 
 struct fz_service {
@@ -36,6 +40,7 @@ struct fz_service {
     size_t lane_count;
     size_t next_lane;
     fz_pool *pool;
+    fz_pool *maintenance; // one job at a time: it may take long
     fz_source_listener listener;
     size_t joined;  // topics subscribed to
     bool finishing; // SIGTERM: nothing new is read
@@ -149,6 +154,7 @@ void fz_service_free(fz_service *service) {
         return;
     }
     for (size_t i = 0; i < service->slots.count; i++) {
+        fz_maintain_free(service->slots.data[i]->maintain);
         fz_stream_free(service->slots.data[i]->stream);
         fz_free(service->slots.data[i]);
     }
@@ -227,6 +233,53 @@ static void start_opening(slot *s) {
     fz_mutex_unlock(&s->stream->mutex);
     s->opening = true;
     fz_pool_submit(s->service->pool, open_job, s);
+}
+
+// --- maintenance
+
+static bool stream_stops(void *context) {
+    return ((const fz_stream *)context)->stop;
+}
+
+static void maintain_job(void *arg) {
+    slot *s = (slot *)arg;
+    fz_maintain_run(s->maintain, s->job);
+}
+
+/** Beside ingestion, on a thread of its own pool, so that no append waits for it. */
+static void tick_maintenance(fz_service *service, slot *s) {
+    fz_stream *stream = s->stream;
+    int64_t now = fz_clock_mono_ms(service->host->clock);
+    if (service->host->once || service->finishing || !s->known || !stream->entry->maintenance.enabled ||
+        s->opening) {
+        return;
+    }
+    if (!s->maintain) {
+        fz_maintain_options options = {.table = stream->table,
+                                       .config = stream->entry->maintenance,
+                                       .target_file_size = stream->entry->target_file_size,
+                                       .row_group_size = stream->entry->row_group_size,
+                                       .compression = stream->entry->compression,
+                                       .budget = service->host->budget,
+                                       .log = service->host->log,
+                                       .stop = stream_stops,
+                                       .stop_context = stream};
+        s->maintain = fz_maintain_new(&options, now);
+    }
+    fz_mutex_lock(&stream->mutex);
+    bool fresh = stream->commits > s->seen_commits && stream->metadata;
+    fz_iceberg_metadata *metadata = fresh ? fz_iceberg_metadata_ref(stream->metadata) : NULL;
+    s->seen_commits = stream->commits;
+    fz_mutex_unlock(&stream->mutex);
+    if (metadata) {
+        fz_maintain_saw(s->maintain, metadata);
+        fz_iceberg_metadata_unref(metadata);
+    }
+    fz_maintain_job job = fz_maintain_tick(s->maintain, now);
+    if (job != FZ_MAINTAIN_NONE) {
+        s->job = job;
+        fz_pool_submit(service->maintenance, maintain_job, s);
+    }
 }
 
 // --- cuts and commits
@@ -575,6 +628,7 @@ static void run_loop(fz_service *service, fz_service_stop (*stop)(void *context)
         fz_source_serve(service->host->source, TICK_MS);
         for (size_t i = 0; i < service->slots.count; i++) {
             tick(service, service->slots.data[i]);
+            tick_maintenance(service, service->slots.data[i]);
         }
         if (service->host->once && once_is_over(service)) {
             return;
@@ -629,7 +683,8 @@ static void close_all(fz_service *service) {
     }
     service->lane_count = 0;
     fz_pool_free(service->pool);
-    service->pool = NULL;
+    fz_pool_free(service->maintenance);
+    service->pool = service->maintenance = NULL;
 }
 
 static int exit_code(const fz_service *service) {
@@ -655,6 +710,7 @@ int fz_service_run(fz_service *service, fz_service_stop (*stop)(void *context), 
         service->lanes[i] = fz_lane_new(service->host, (int)i);
     }
     service->pool = fz_pool_new("fz-commit", POOL_THREADS);
+    service->maintenance = fz_pool_new("fz-maintain", 1);
     service->listener = (fz_source_listener){service, on_assigned, on_revoked, on_trouble};
     run_loop(service, stop, context);
     close_all(service);

@@ -167,6 +167,10 @@ fz_stream *fz_stream_new(const fz_ingest_host *host, const fz_config_entry *entr
     stream->commit_options.waiting = commit_waits;
     stream->commit_options.waiting_context = stream;
     stream->commit_options.log = host->log;
+    stream->proof = (fz_content_proof_context){&stream->table.store, host->budget};
+    stream->commit_options.content = fz_content_proof;
+    stream->commit_options.content_context = &stream->proof;
+    stream->commit_options.suspend_on_rollback = entry->on_rollback == FZ_ON_ROLLBACK_SUSPEND;
     return stream;
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/thread.h"
 #include "base/vec.h"
+#include "flow/ingest/content_proof.h"
 #include "flow/ingest/layout.h"
 #include "flow/ingest/writer_schemas.h"
 #include "io/kafka/source.h"
@@ -108,6 +109,7 @@ typedef struct fz_stream {
     fz_writer_schemas *schemas;
     fz_writer_schemas *key_schemas; // NULL: no key columns
     fz_commit_options commit_options;
+    fz_content_proof_context proof;
     _Atomic bool stop; // waits inside commits end
     _Atomic bool halt; // suspended: lanes read no further
     fz_mutex mutex; // guards all below
