@@ -3,7 +3,6 @@
 #ifndef FZ_TESTS_UNIT_TABLE_COMMIT_FOREIGN_H
 #define FZ_TESTS_UNIT_TABLE_COMMIT_FOREIGN_H
 
-#include "base/map.h"
 #include "unit/table/commit/world.h"
 
 static inline int64_t main_id(world *w) {
@@ -51,10 +50,8 @@ static inline void expire_one(world *w, int64_t id) {
     foreign(w, expire_update(&id, 1));
 }
 
-FZ_UNUSED static void note_path(void *context, const fz_iceberg_manifest *manifest,
-                                const fz_iceberg_entry *entry) {
-    (void)manifest;
-    fz_map_put((fz_map *)context, entry->file.path, context);
+FZ_UNUSED static void note_path(void *context, fz_str path) {
+    fz_map_put((fz_map *)context, path, context);
 }
 
 /** Remove data files that no listed snapshot reaches and that `before` reached, as expiry does. */

@@ -51,6 +51,7 @@ static void sweep_init(sweep *s, bool sql) {
 static void sweep_deinit(sweep *s) {
     fz_store *faults = s->faults;
     world *w = &s->w;
+    forget_manifests(w);
     if (s->sql) {
         memory_free(&w->pointer->catalog);
     }

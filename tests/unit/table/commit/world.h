@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "base/map.h"
 #include "base/memory.h"
 #include "base/rand.h"
 #include "base/thread.h"
@@ -235,6 +236,9 @@ static const fz_catalog_ops memory_ops = {.name = "memory",
 
 // --- the world
 
+/** Paths of the live files of a manifest. Manifests never change: each is read once. */
+typedef FZ_VEC(fz_str) live_paths;
+
 typedef struct world {
     fz_store *lake;  // all objects
     fz_store *store; // what commits see
@@ -243,7 +247,9 @@ typedef struct world {
     fz_clock_sim clock;
     fz_commit_table table;
     fz_commit_options options;
-    int waits; // left before stop; -1: any number
+    int waits;        // left before stop; -1: any number
+    fz_map manifests; // what is in them, by path
+    fz_arena paths;
 } world;
 
 static bool world_stop(void *context) {
@@ -280,7 +286,18 @@ static inline void world_init(world *w) {
     w->waits = -1;
 }
 
+static inline void forget_manifests(world *w) {
+    for (size_t i = 0; i < w->manifests.count; i++) {
+        live_paths *paths = (live_paths *)w->manifests.entries[i].value;
+        fz_vec_deinit(paths);
+        fz_free(paths);
+    }
+    fz_map_deinit(&w->manifests);
+    fz_arena_deinit(&w->paths);
+}
+
 static inline void world_deinit(world *w) {
+    forget_manifests(w);
     // R8: nothing was ever removed by a writer
     assert_int_equal(((shared_store *)w->store)->removed, 0);
     fz_catalog_free(w->catalog);
@@ -478,8 +495,37 @@ static inline void read_uri(fz_store *store, fz_str uri, fz_buf *out) {
     }
 }
 
-typedef void (*live_fn)(void *context, const fz_iceberg_manifest *manifest,
-                        const fz_iceberg_entry *entry);
+typedef void (*live_fn)(void *context, fz_str path);
+
+static inline const live_paths *paths_of(world *w, const fz_iceberg_metadata *metadata,
+                                         const fz_iceberg_manifest *manifest) {
+    live_paths *paths = (live_paths *)fz_map_find(&w->manifests, manifest->path);
+    if (paths) {
+        return paths;
+    }
+    paths = (live_paths *)fz_calloc(1, sizeof *paths);
+    fz_buf body = {0};
+    fz_arena arena = {0};
+    fz_partition_spec spec;
+    fz_iceberg_manifest_reader *reader;
+    fz_iceberg_entry entry;
+    bool found;
+    assert_int_equal(fz_iceberg_metadata_spec(metadata, 0, NULL, &arena, &spec, NULL), FZ_OK);
+    read_uri(w->lake, manifest->path, &body);
+    assert_int_equal(
+        fz_iceberg_manifest_reader_open(fz_buf_view(&body), manifest, &spec, &reader, NULL), FZ_OK);
+    while (fz_iceberg_manifest_reader_next(reader, &arena, &entry, &found, NULL) == FZ_OK &&
+           found) {
+        if (entry.status != FZ_ICEBERG_DELETED) {
+            fz_vec_push(paths, fz_arena_str(&w->paths, entry.file.path));
+        }
+    }
+    fz_iceberg_manifest_reader_free(reader);
+    fz_buf_deinit(&body);
+    fz_arena_deinit(&arena);
+    fz_map_put(&w->manifests, manifest->path, paths);
+    return paths;
+}
 
 /** Each live file of a snapshot. */
 static inline void each_live(world *w, const fz_iceberg_metadata *metadata,
@@ -487,27 +533,13 @@ static inline void each_live(world *w, const fz_iceberg_metadata *metadata,
     fz_buf bytes = {0};
     fz_arena arena = {0};
     fz_iceberg_list list;
-    fz_partition_spec spec;
     read_uri(w->lake, snapshot->manifest_list, &bytes);
     assert_int_equal(fz_iceberg_list_read(fz_buf_view(&bytes), &arena, &list, NULL), FZ_OK);
-    assert_int_equal(fz_iceberg_metadata_spec(metadata, 0, NULL, &arena, &spec, NULL), FZ_OK);
     for (size_t i = 0; i < list.count; i++) {
-        fz_buf body = {0};
-        fz_iceberg_manifest_reader *reader;
-        fz_iceberg_entry entry;
-        bool found;
-        read_uri(w->lake, list.manifests[i].path, &body);
-        assert_int_equal(fz_iceberg_manifest_reader_open(fz_buf_view(&body), &list.manifests[i],
-                                                         &spec, &reader, NULL),
-                         FZ_OK);
-        while (fz_iceberg_manifest_reader_next(reader, &arena, &entry, &found, NULL) == FZ_OK &&
-               found) {
-            if (entry.status != FZ_ICEBERG_DELETED) {
-                each(context, &list.manifests[i], &entry);
-            }
+        const live_paths *paths = paths_of(w, metadata, &list.manifests[i]);
+        for (size_t n = 0; n < paths->count; n++) {
+            each(context, paths->data[n]);
         }
-        fz_iceberg_manifest_reader_free(reader);
-        fz_buf_deinit(&body);
     }
     fz_arena_deinit(&arena);
     fz_buf_deinit(&bytes);
@@ -519,18 +551,16 @@ typedef struct gathering {
     bool look; // whether each file is there
 } gathering;
 
-static void gather_ranges(void *context, const fz_iceberg_manifest *manifest,
-                          const fz_iceberg_entry *entry) {
-    (void)manifest;
+static void gather_ranges(void *context, fz_str path) {
     gathering *g = (gathering *)context;
     fz_str key;
     fz_object object;
-    assert_int_equal(fz_store_key(g->w->lake, entry->file.path, &key, NULL), FZ_OK);
+    assert_int_equal(fz_store_key(g->w->lake, path, &key, NULL), FZ_OK);
     if (g->look &&
         fz_store_stat(g->w->lake, key, &object, NULL) != FZ_OK) { // P3: every listed file is there
-        fail_msg("listed file %.*s is gone", FZ_STR_ARGS(entry->file.path));
+        fail_msg("listed file %.*s is gone", FZ_STR_ARGS(path));
     }
-    parse_ranges(entry->file.path, g->ranges);
+    parse_ranges(path, g->ranges);
 }
 
 static inline void live_ranges(world *w, const fz_iceberg_metadata *metadata, bool look,
