@@ -129,6 +129,9 @@ static bool told_to_stop(void *context) {
 
 static void commit_waits(void *context, const fz_err *err) {
     fz_stream *stream = (fz_stream *)context;
+    if (err->code == FZ_CONFLICT) {
+        return; // another writer was first, which is normal
+    }
     fz_mutex_lock(&stream->mutex);
     bool running = stream->state == FZ_STREAM_RUNNING;
     fz_mutex_unlock(&stream->mutex);
