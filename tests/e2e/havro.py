@@ -35,6 +35,8 @@ class Real:
             return b"beyond a float"
 
     def same(self, found):
+        if isinstance(found, Real):
+            return (self.wide, self.bits) == (found.wide, found.bits)
         return not isinstance(found, bool) and isinstance(found, (int, float, str)) and self.pack(found, self.wide) == self.bits
 
     def __repr__(self):
@@ -408,6 +410,8 @@ def pairs(key_type, value_type, items):
 
 def row(t, v):
     """raw value of the root -> row"""
+    if isinstance(t, list) and len(t) == 1:
+        return row(t[0], v[1] if v else None)
     return cell(t, v) if isinstance(t, dict) and t["type"] == "record" else {"value": cell(t, v)}
 
 
