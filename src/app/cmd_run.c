@@ -56,6 +56,10 @@ static void print_report(const fz_service *service, const fz_arguments *argument
 
 static int run_service(fz_host *host, const fz_arguments *arguments) {
     fz_err err = {0};
+    if (host->ingest.once && host->ingest.config->entry_count == 0) {
+        fprintf(stderr, "frazil run: no topic: give --topic, or -c FILE with a tableflow entry\n");
+        return FZ_EXIT_USAGE;
+    }
     fz_service *service = NULL;
     if (fz_service_new(&host->ingest, &service, &err) != FZ_OK) {
         fprintf(stderr, "frazil run: %s\n", fz_err_text(&err));

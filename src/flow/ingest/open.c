@@ -45,7 +45,11 @@ fz_code fz_open_shapes_find(fz_stream *stream, fz_open_shapes *out, fz_err *err)
     }
     if (code != FZ_OK) {
         fz_open_shapes_deinit(out);
-        return code;
+        bool away = code == FZ_UNAVAILABLE || code == FZ_DENIED;
+        return away ? fz_err_prepend(err, "cannot ask the schema registry (schema_registry) for topic "
+                                          "\"%s\"",
+                                     stream->topic)
+                    : code;
     }
     out->metadata = fz_layout_metadata_shape(stream->entry, stream->several_topics);
     return FZ_OK;

@@ -76,8 +76,9 @@ fz_code fz_kafka_error(fz_kafka_trouble *trouble, rd_kafka_resp_err_t error, con
             return fz_err_set_kind(err, FZ_DENIED, "denied", "cannot %s: %s at \"%s\"", what, last,
                                    trouble->servers);
         }
-        return fz_err_set(err, FZ_UNAVAILABLE, "cannot %s: no answer from the Kafka brokers at \"%s\": %s",
-                          what, trouble->servers, last[0] ? last : rd_kafka_err2str(error));
+        return fz_err_set(err, FZ_UNAVAILABLE, "cannot %s: no answer from the Kafka brokers at \"%s\" "
+                         "(kafka.bootstrap_servers): %s",
+                         what, trouble->servers, last[0] ? last : rd_kafka_err2str(error));
     }
 }
 
