@@ -221,27 +221,27 @@ static const fz_field *field_by_path(const fz_schema *schema, const fz_config_te
     return field;
 }
 
-/** The entry's partitioning on the layout's schema. */
-static fz_code resolve_spec(fz_layout *layout, const fz_config_entry *entry, fz_err *err) {
-    layout->spec.fields =
-        FZ_ARENA_ARRAY(&layout->arena, fz_partition_field, entry->partitioning.count + 1);
+fz_code fz_layout_wanted_spec(const fz_layout *layout, const fz_config_entry *entry, fz_arena *arena,
+                              fz_partition_spec *out, fz_err *err) {
+    memset(out, 0, sizeof *out);
+    out->fields = FZ_ARENA_ARRAY(arena, fz_partition_field, entry->partitioning.count + 1);
     for (size_t i = 0; i < entry->partitioning.count; i++) {
         const fz_config_term *term = &entry->partitioning.items[i];
         FZ_CLEANUP(fz_buf_deinit) fz_buf path = {0};
         const fz_field *source = field_by_path(layout->schema, &term->path, &path);
         if (!source) {
-            return fz_err_set(err, FZ_INVALID, "%.*s: partitioning names column \"%s\", which is not there",
+            return fz_err_set(err, FZ_NOT_FOUND, "%.*s: partitioning names column \"%s\", which is not there",
                               FZ_STR_ARGS(entry->where), fz_buf_cstr(&path));
         }
-        fz_partition_field *field = &layout->spec.fields[layout->spec.field_count++];
+        fz_partition_field *field = &out->fields[out->field_count++];
         FZ_CLEANUP(fz_buf_deinit) fz_buf text = {0};
         fz_transform_format(term->transform, &text);
         field->source_id = source->id;
         field->field_id = 1000 + (int32_t)i;
         field->transform = term->transform;
-        field->transform_text = fz_arena_str(&layout->arena, fz_buf_view(&text));
-        field->source_type = fz_type_copy(&layout->arena, &source->type);
-        field->name = partition_name(&layout->arena, term->transform, fz_buf_view(&path));
+        field->transform_text = fz_arena_str(arena, fz_buf_view(&text));
+        field->source_type = fz_type_copy(arena, &source->type);
+        field->name = partition_name(arena, term->transform, fz_buf_view(&path));
         if (fz_transform_result(term->transform, &source->type, &field->result_type, err) != FZ_OK) {
             return fz_err_prepend(err, "%.*s: partitioning %s of column \"%s\"",
                                   FZ_STR_ARGS(entry->where), fz_buf_cstr(&text), fz_buf_cstr(&path));
@@ -315,7 +315,7 @@ fz_code fz_layout_create(const fz_config_entry *entry, const fz_schema *key, con
     layout->schema = fresh;
     layout->schema_changed = layout->link_changed = true;
     if (code == FZ_OK) {
-        code = resolve_spec(layout, entry, err);
+        code = fz_layout_wanted_spec(layout, entry, &layout->arena, &layout->spec, err);
     }
     if (code == FZ_OK) {
         find_owners(layout);

@@ -58,6 +58,13 @@ FZ_CHECKED fz_code fz_layout_create(const fz_config_entry *entry, const fz_schem
                                     const fz_schema *value, const fz_schema *metadata_shape,
                                     fz_layout **out, fz_err *err);
 
+/**
+ * The entry's partitioning on the layout's schema, field ids from 1000, in `arena`.
+ * Errors: NOT_FOUND it names no column; UNSUPPORTED the transform does not take the column.
+ */
+FZ_CHECKED fz_code fz_layout_wanted_spec(const fz_layout *layout, const fz_config_entry *entry,
+                                         fz_arena *arena, fz_partition_spec *out, fz_err *err);
+
 /** Layout of a table as loaded. */
 FZ_CHECKED fz_code fz_layout_load(const fz_config_entry *entry, fz_iceberg_metadata *metadata,
                                   fz_layout **out, fz_err *err);

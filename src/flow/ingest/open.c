@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "flow/ingest/outbox.h"
+#include "flow/ingest/settings.h"
 
 void fz_open_shapes_deinit(fz_open_shapes *shapes) {
     fz_schema_unref(shapes->key_shape);
@@ -71,7 +72,12 @@ fz_code fz_open_bind_all(fz_stream *stream, const fz_open_shapes *shapes, fz_lay
         fz_code code = fz_layout_bind(layout, stream->entry, parts[i].shape, parts[i].side, true,
                                       false, &bound, changes, err);
         fz_schema_unref(bound);
-        FZ_TRY(code);
+        // records of a version that does not fit are letters then; the topic goes on with what the table has
+        bool of_records = code == FZ_UNSUPPORTED && (*layout)->metadata &&
+                          stream->entry->evolution.incompatible == FZ_POLICY_RECORD_ERROR;
+        if (!of_records) {
+            FZ_TRY(code);
+        }
     }
     return FZ_OK;
 }
@@ -392,6 +398,7 @@ static fz_code open_all(fz_stream *stream, const fz_open_shapes *shapes, fz_err 
     fz_iceberg_metadata_unref(stream->metadata);
     stream->metadata = metadata;
     FZ_TRY(open_position(stream, err));
+    FZ_TRY(fz_settings_apply(stream, err));
     FZ_TRY(open_layout(stream, shapes, err));
     fz_free(stream->uuid);
     stream->uuid = fz_str_dup(fz_iceberg_metadata_uuid(stream->metadata));
