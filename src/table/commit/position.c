@@ -86,7 +86,7 @@ static void drop_outbox_beyond(fz_commit_state *state) {
     size_t index;
     json_t *entry;
     json_array_foreach(state->outbox, index, entry) {
-        if (fz_commit_state_reached(state, json_object_get(entry, "moves"))) {
+        if (fz_commit_state_reached(state, entry)) {
             json_array_append(kept, entry);
         }
     }

@@ -79,21 +79,31 @@ fz_commit_state *fz_commit_state_copy(const fz_commit_state *state) {
     return copy;
 }
 
-bool fz_commit_state_reached(const fz_commit_state *state, const json_t *moves) {
+static bool source_reached(const fz_commit_source *source, const json_t *moves) {
     size_t index;
     json_t *move;
     json_array_foreach(moves, index, move) {
-        const fz_commit_source *source =
-            fz_commit_state_find(state, fz_json_view(json_array_get(move, 0)));
-        int64_t p = json_integer_value(json_array_get(move, 1));
-        int64_t generation = json_integer_value(json_array_get(move, 2));
-        if (!source || p < 0 || p >= source->known || generation > source->parts[p].generation ||
-            (generation == source->parts[p].generation &&
-             json_integer_value(json_array_get(move, 4)) > source->parts[p].next)) {
+        int64_t p = json_integer_value(json_array_get(move, 0));
+        int64_t generation = json_integer_value(json_array_get(move, 1));
+        int64_t end = json_integer_value(json_array_get(move, 3));
+        if (p < 0 || p >= source->known || generation > source->parts[p].generation ||
+            (generation == source->parts[p].generation && end > source->parts[p].next)) {
             return false;
         }
     }
     return json_array_size(moves) > 0;
+}
+
+bool fz_commit_state_reached(const fz_commit_state *state, const json_t *entry) {
+    fz_str name = fz_json_str_or(entry, "source");
+    for (size_t i = 0; i < state->source_count; i++) {
+        const fz_commit_source *source = &state->sources[i];
+        if ((name.size == 0 || fz_str_equal(name, source->name)) &&
+            source_reached(source, json_object_get(entry, "moves"))) {
+            return true;
+        }
+    }
+    return false;
 }
 
 void fz_commit_state_stale(const fz_commit_state *state, const fz_iceberg_metadata *metadata,

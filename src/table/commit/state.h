@@ -63,7 +63,7 @@ typedef struct fz_commit_state {
     fz_str instance;
     fz_commit_source *sources;
     size_t source_count;
-    json_t *outbox; // array of {"id", "sink", "files", "moves": as frazil.moved}, NULL: none (R20)
+    json_t *outbox;   // array of {"id", "sink", "source", "files", "moves"}, NULL: none (R20)
     json_t *replayed; // array, NULL: none (R25)
     // of a position, not stored
     bool rolled_back;  // own commits after it were taken out of main (`on_rollback`)
@@ -81,9 +81,11 @@ FZ_CHECKED fz_code fz_commit_state_read(const fz_iceberg_metadata *metadata, fz_
 /** Add the frazil.* properties of the state to an object of texts; the digest is recomputed and
  * kept in the state. */
 void fz_commit_state_write(fz_commit_state *state, json_t *properties);
-/** Are the ends of all moves ([[source, partition, generation, start, end, ...], ...]) at or below
- * the vector? */
-bool fz_commit_state_reached(const fz_commit_state *state, const json_t *moves);
+/**
+ * Are the ends of all moves of an outbox entry ([[partition, generation, start, end], ...], of
+ * `source`, or of any source where the entry does not say) at or below the vector?
+ */
+bool fz_commit_state_reached(const fz_commit_state *state, const json_t *entry);
 /** Append to `out` the names of properties of `metadata` that belong to sources that the state has
  * not. */
 void fz_commit_state_stale(const fz_commit_state *state, const fz_iceberg_metadata *metadata,

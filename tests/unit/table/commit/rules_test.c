@@ -327,8 +327,8 @@ static void test_r20_outbox_follows_a_rollback(void **unused) {
         work k;
         fz_commit_outcome out;
         work_init(&k, &w, &(range){0, 0, 5 * i, 5 * i + 5}, 1);
-        json_t *outbox = json_pack("[{s:i, s:[[s,i,i,i,i]]}]", "id", i, "moves", "orders", 0, 0,
-                                   5 * i, 5 * i + 5);
+        json_t *outbox =
+            json_pack("[{s:i, s:[[i,i,i,i]]}]", "id", i, "moves", 0, 0, 5 * i, 5 * i + 5);
         k.batch.outbox = outbox;
         assert_int_equal(work_run(&k, &w, &out), FZ_COMMIT_DONE);
         assert_int_equal(json_array_size(out.state->outbox), i + 1);
