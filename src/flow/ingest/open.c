@@ -151,7 +151,8 @@ static fz_code create_table(fz_stream *stream, const fz_open_shapes *shapes, fz_
                                             .exact = stream->location_exact,
                                             .properties = properties,
                                             .format_version = (int)stream->entry->format_version,
-                                            .source = &source};
+                                            .source = &source,
+                                            .commit = &stream->commit_options};
         code = fz_commit_create(&stream->table, &options, out, err);
         json_decref(properties);
     }
@@ -211,6 +212,8 @@ fz_code fz_stream_commit_edit(fz_stream *stream, const char *op,
                              .schema_id = fz_iceberg_metadata_schema_id(stream->metadata),
                              .edit = edit,
                              .edit_context = stream,
+                             // two processes that see the new log at once: one generation, not two
+                             .expected = strcmp(op, "generation") == 0 ? *state : NULL,
                              .reason = reason};
     fz_commit_outcome outcome;
     fz_commit_run(&stream->table, &batch, &stream->commit_options, &outcome);
