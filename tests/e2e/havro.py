@@ -442,7 +442,7 @@ def arrow_cell(kind, v):
         return civil(v)
     if p.is_time(kind):
         return clock(v, 6)
-    return str(v) if not isinstance(v, bool) else v
+    return format(v, "f") if p.is_decimal(kind) else str(v) if not isinstance(v, bool) else v
 
 
 def raw_types(kind):
