@@ -40,6 +40,7 @@ static fz_iceberg_file copy_file(fz_arena *arena, const fz_iceberg_file *from) {
     file.record_count = from->record_count;
     file.file_size_bytes = from->file_size_bytes;
     file.sort_order_id = from->sort_order_id;
+    file.first_row_id = from->first_row_id;
     file.partition_count = from->partition_count;
     file.partition = FZ_ARENA_ARRAY(arena, fz_value, from->partition_count);
     for (size_t i = 0; i < from->partition_count; i++) {
@@ -178,12 +179,6 @@ fz_code fz_candidates_find(const fz_maintain_options *options, const fz_iceberg_
                            fz_candidates *out, fz_maintain_report *report, fz_err *err) {
     fz_iceberg_snapshot main;
     if (!fz_iceberg_metadata_main(metadata, &main)) {
-        return FZ_OK;
-    }
-    if (fz_iceberg_metadata_version(metadata) >= 3) {
-        // Row ids of moved rows would have to be written (spec, "Row Lineage").
-        (void)snprintf(report->skipped, sizeof report->skipped,
-                       "tables of format version 3 are not compacted yet");
         return FZ_OK;
     }
     find f = {options, out,

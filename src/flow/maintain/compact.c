@@ -22,11 +22,16 @@
 /** Rows that are read at once. */
 #define BATCH_ROWS 8192
 
+// Columns that keep a row's lineage when it moves (spec, "Row Lineage" and "Reserved Field IDs").
+#define ROW_ID 2147483540
+#define ROW_SEQUENCE 2147483539
+
 /** What the files of one commit share. */
 typedef struct work {
     const fz_maintain_options *options;
     fz_iceberg_metadata *metadata;
-    fz_schema *schema;
+    fz_schema *schema; // of the table, and the columns of lineage in version 3
+    bool lineage;
     char *schema_text;
     fz_batch *batch;
     fz_maintain_report *report;
@@ -164,6 +169,7 @@ static fz_code close_output(work *w, const fz_iceberg_file *like, fz_err *err) {
         file.partition = like->partition;
         file.partition_count = like->partition_count;
         file.sort_order_id = 0; // several sorted files behind one another are not sorted
+        metrics.column_count -= w->lineage ? 2 : 0; // they are last, and no columns of the table
         fz_iceberg_file_set_metrics(&file, &metrics, w->schema, w->metadata, &arena);
         fz_iceberg_append_add(w->added, &file);
         w->bytes_out += file.file_size_bytes;
@@ -184,13 +190,37 @@ static fz_code write_rows(work *w, fz_err *err) {
     return code;
 }
 
-static fz_code copy_rows(work *w, fz_parquet_reader *reader, fz_scan_fill *fill, fz_err *err) {
-    int64_t rows;
+/** Values for rows that have none: `first` and up by `step`. */
+static void fill_nulls(fz_column *column, int64_t first, int64_t step) {
+    for (int64_t i = 0; i < column->length; i++) {
+        if (fz_column_is_null(column, i)) {
+            ((int64_t *)column->values)[i] = first + i * step;
+            column->validity[i >> 3] |= (uint8_t)(1u << (i & 7));
+            column->null_count--;
+        }
+    }
+}
+
+/** What a row that was never moved inherits from its file. */
+static void fill_lineage(work *w, const fz_candidate *from, int64_t row) {
+    if (!w->lineage || from->file.first_row_id == FZ_ICEBERG_NONE) {
+        return; // written before the table had row ids
+    }
+    fz_column *columns = w->batch->columns + w->batch->column_count - 2;
+    fill_nulls(&columns[0], from->file.first_row_id + row, 1);
+    fill_nulls(&columns[1], from->sequence_number, 0);
+}
+
+static fz_code copy_rows(work *w, fz_parquet_reader *reader, fz_scan_fill *fill,
+                         const fz_candidate *from, fz_err *err) {
+    int64_t rows, row = 0;
     do {
         fz_batch_reset(w->batch);
         FZ_TRY(fz_parquet_reader_next(reader, w->batch, BATCH_ROWS, &rows, err));
         if (rows > 0) {
             FZ_TRY(fz_scan_fill_rows(fill, w->batch, err));
+            fill_lineage(w, from, row);
+            row += rows;
             FZ_TRY(write_rows(w, err));
         }
         if (fz_reach_stopped(w->options)) {
@@ -200,7 +230,8 @@ static fz_code copy_rows(work *w, fz_parquet_reader *reader, fz_scan_fill *fill,
     return FZ_OK;
 }
 
-static fz_code copy_file(work *w, const fz_iceberg_file *file, fz_err *err) {
+static fz_code copy_file(work *w, const fz_candidate *from, fz_err *err) {
+    const fz_iceberg_file *file = &from->file;
     fz_scan_source source;
     fz_parquet_reader *reader = NULL;
     fz_scan_fill *fill = NULL;
@@ -213,7 +244,7 @@ static fz_code copy_file(work *w, const fz_iceberg_file *file, fz_err *err) {
         code = fz_scan_fill_new(w->metadata, file, reader, w->batch, &fill, err);
     }
     if (code == FZ_OK) {
-        code = copy_rows(w, reader, fill, err);
+        code = copy_rows(w, reader, fill, from, err);
     }
     fz_scan_fill_free(fill);
     fz_parquet_reader_free(reader);
@@ -225,7 +256,7 @@ static fz_code run_task(work *w, const fz_candidate_task *task, fz_err *err) {
     const fz_iceberg_file *like = &task->files[0].file;
     FZ_TRY(open_output(w, like, err));
     for (size_t i = 0; i < task->count; i++) {
-        FZ_TRY(copy_file(w, &task->files[i].file, err));
+        FZ_TRY(copy_file(w, &task->files[i], err));
     }
     int64_t rows = fz_parquet_writer_rows(w->writer);
     if (rows != task->rows) {
@@ -276,6 +307,29 @@ static void report_plan(const fz_candidates *candidates, fz_maintain_report *rep
     }
 }
 
+static fz_field lineage_field(int32_t id, fz_str name) {
+    return (fz_field){.id = id, .name = name, .type = {.kind = FZ_TYPE_LONG}};
+}
+
+/** The schema with the columns of lineage behind its own. */
+static void add_lineage(work *w) {
+    const fz_type *root = &w->schema->root;
+    fz_schema *schema = fz_schema_new();
+    size_t count = root->field_count;
+    fz_field *fields = FZ_ARENA_ARRAY(&schema->arena, fz_field, count + 2);
+    for (size_t i = 0; i < count; i++) {
+        fz_field_copy(&schema->arena, &root->fields[i], &fields[i]);
+    }
+    fields[count] = lineage_field(ROW_ID, FZ_STR("_row_id"));
+    fields[count + 1] = lineage_field(ROW_SEQUENCE, FZ_STR("_last_updated_sequence_number"));
+    schema->schema_id = w->schema->schema_id;
+    schema->root = (fz_type){.kind = FZ_TYPE_STRUCT, .fields = fields, .field_count = count + 2};
+    fz_schema_finish(schema);
+    fz_schema_unref(w->schema);
+    w->schema = schema;
+    w->lineage = true;
+}
+
 static fz_code compact(const fz_maintain_options *options, fz_iceberg_metadata *base,
                        const fz_candidates *candidates, fz_maintain_report *report, fz_err *err) {
     work w = {.options = options, .metadata = base, .report = report};
@@ -283,6 +337,9 @@ static fz_code compact(const fz_maintain_options *options, fz_iceberg_metadata *
     json_t *json = fz_schema_to_json(w.schema);
     w.schema_text = json_dumps(json, JSON_COMPACT);
     json_decref(json);
+    if (fz_iceberg_metadata_version(base) >= 3) {
+        add_lineage(&w);
+    }
     w.batch = fz_batch_new(w.schema, options->budget);
     fz_code code = run_tasks(&w, candidates, err);
     fz_batch_free(w.batch);
