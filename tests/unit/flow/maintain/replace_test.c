@@ -355,6 +355,37 @@ static void compaction_replies_are_lost(void **state) {
     }
 }
 
+/** Version 3: rows keep their ids, in the end with files that were put together before. */
+static void lineage_is_kept(void **state) {
+    (void)state;
+    world w;
+    world_init(&w);
+    world_create(&w);
+    commit_rows(&w, 0, 10); // has no row ids
+    json_t *upgrade = fz_iceberg_update_new("upgrade-format-version");
+    fz_json_set_int(upgrade, "format-version", 3);
+    foreign(&w, upgrade);
+    for (int64_t i = 1; i < 8; i++) {
+        commit_rows(&w, i * 10, i * 10 + 10);
+    }
+    fz_maintain_options options = keep_options(&w);
+    fz_maintain_report r = must_do(&options, FZ_MAINTAIN_COMPACT);
+    assert_int_equal(r.files_in, 8);
+    check_scan(&w, 80);
+    for (int64_t i = 8; i < 10; i++) {
+        commit_rows(&w, i * 10, i * 10 + 10);
+    }
+    options.thorough = true;
+    r = must_do(&options, FZ_MAINTAIN_COMPACT);
+    assert_int_equal(r.files_in, 3);
+    check_scan(&w, 100);
+    r = must_do(&options, FZ_MAINTAIN_MANIFESTS);
+    check_scan(&w, 100);
+    assert_int_equal(next_of(&w), 100);
+    check_all_snapshots(&w);
+    world_deinit(&w);
+}
+
 /** A file that cannot be read stops the round, and nothing else. */
 static void damaged_file(void **state) {
     (void)state;
@@ -380,6 +411,7 @@ int main(void) {
         cmocka_unit_test(compaction_beside_appends),
         cmocka_unit_test(two_compactions),
         cmocka_unit_test(compaction_replies_are_lost),
+        cmocka_unit_test(lineage_is_kept),
         cmocka_unit_test(damaged_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
