@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What has broken other programs when they read Avro, tried on this one: one topic a trap, all in one configuration, two passes.
+"""What has broken other programs when they read Avro, tried on this one: one topic a trap, all in one configuration, two passes, and a service.
+
+usage: traps_avro.py [TRAP...]
 
 What a trap needs beyond its topic here is tested closer to the code:
 
@@ -15,11 +17,11 @@ What a trap needs beyond its topic here is tested closer to the code:
     T105 floor division, odd years         unit/base/text/time: civil_round_trip, formats
     T111 fixed sizes of decimals           unit/data/decimal: sizes_and_limits; unit/table/iceberg/manifest: every_partition_type
 """
-import glob, json, os, subprocess, sys
+import glob, json, os, signal, subprocess, sys, time
 
 import havro
 import hproofs
-from harness import DIR, FRAZIL, Frazil, Kafka, Tally, judge
+from harness import DIR, FRAZIL, Frazil, Kafka, Tally, judge, kill
 from hproofs import framed
 from registry import Registry
 
@@ -494,6 +496,49 @@ def keys_not_looked_at(c):
     c.equal("rows", {p: r for p, r in c.rows().items()}, {p: {"v": i} for i, p in enumerate(places)})
 
 
+# -------------------------------------------------------------------------------------------------------------- a service
+
+def missing_schema_arrives(tally, kafka, registry):
+    """T087: a running service, suspended at an unknown id, goes on by itself once the schema is there; a registry that is down afterwards
+    does not keep it from what it knows"""
+    topic = "t087_service"
+    frazil = hproofs.make(kafka, registry, topic)
+    schema = record(("a", "int"))
+    one, t = registry.register(topic + "-value", schema), havro.Names(schema).root
+    late = registry.next_id
+    hproofs.produce(kafka, topic, [(0, framed(i, havro.varint(n))) for n, i in enumerate((one, late, one))])
+    service = frazil.start("run", "-c", "frazil.yaml")
+    try:
+        time.sleep(3)
+        tally.equal("T087 the schema comes late", registry.register(topic + "-value", dict(schema, doc="late")), late)
+        tally.equal("T087 it goes on without a restart", wait_for_rows(frazil, topic, 3, 40), 3)
+        asked = [r for r in registry.requests if "/schemas/ids/%d" % late in r]
+        tally.check("T087 it asks with patience", len(asked) <= 12, "%d requests" % len(asked))
+        registry.fail("/", status=503, times=1000000)
+        hproofs.produce(kafka, topic, [(0, framed(i, havro.varint(n))) for n, i in ((3, one), (4, late))])
+        tally.equal("T087 known ids while the registry is down", wait_for_rows(frazil, topic, 5, 30), 5)
+        registry.faults.clear()
+        found = {p: r["a"] for p, r in hproofs.rows(frazil, "default." + topic).items()}
+        tally.equal("T087 rows", found, {(0, n): havro.row(t, {"a": n})["a"] for n in range(5)})
+        service.send_signal(signal.SIGTERM)
+        tally.equal("T087 the service ends", service.wait(60), 0)
+    finally:
+        registry.faults.clear()
+        if service.poll() is None:
+            kill(service)
+
+
+def wait_for_rows(frazil, topic, wanted, limit):
+    until, found = time.monotonic() + limit, 0
+    while found < wanted and time.monotonic() < until:
+        try:
+            found = frazil.table("default." + topic).scan().to_arrow().num_rows
+        except Exception:   # not made yet
+            pass
+        time.sleep(0.5)
+    return found
+
+
 # ------------------------------------------------------------------------------------------------------------------- runs
 
 def configuration(kafka, registry, topics, second):
@@ -542,6 +587,8 @@ def main():
                 if advance(tally, c, generator):
                     still.append((c, generator))
             running = still
+        if not only or "T087" in only:
+            hproofs.part(tally, missing_schema_arrives, kafka, registry)
     return tally.close()
 
 
