@@ -42,6 +42,7 @@ struct fz_service {
     fz_pool *pool;
     fz_pool *maintenance; // one job at a time: it may take long
     fz_source_listener listener;
+    FZ_VEC(fz_reader *) closing; // off the lanes; closed together, since the client waits for a fetch under way
     size_t joined;  // topics subscribed to
     bool finishing; // SIGTERM: nothing new is read
     bool uncommitted;
@@ -159,6 +160,7 @@ void fz_service_free(fz_service *service) {
         fz_free(service->slots.data[i]);
     }
     fz_vec_deinit(&service->slots);
+    fz_vec_deinit(&service->closing);
     fz_free(service->lanes);
     fz_free(service);
 }
@@ -176,10 +178,17 @@ static void leave_lanes(fz_service *service, slot *s) {
 static void detach_all(fz_service *service, slot *s) {
     leave_lanes(service, s);
     for (int32_t p = 0; p < s->stream->part_count; p++) {
-        fz_source_close(service->host->source, s->stream->parts[p].reader);
+        if (s->stream->parts[p].reader) {
+            fz_vec_push(&service->closing, s->stream->parts[p].reader);
+        }
         s->stream->parts[p].reader = NULL;
     }
     s->attached = false;
+}
+
+static void close_readers(fz_service *service) {
+    fz_source_close_all(service->host->source, service->closing.data, service->closing.count);
+    fz_vec_reset(&service->closing);
 }
 
 static bool is_held(const slot *s, int32_t partition) {
@@ -630,6 +639,7 @@ static void run_loop(fz_service *service, fz_service_stop (*stop)(void *context)
             tick(service, service->slots.data[i]);
             tick_maintenance(service, service->slots.data[i]);
         }
+        close_readers(service);
         if (service->host->once && once_is_over(service)) {
             return;
         }
@@ -675,6 +685,7 @@ static void close_all(fz_service *service) {
             detach_all(service, s);
         }
     }
+    close_readers(service);
     if (!service->host->once) {
         fz_source_leave(service->host->source);
     }

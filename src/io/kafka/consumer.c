@@ -129,6 +129,23 @@ static void source_close(fz_source *base, fz_reader *closing) {
     reader_free(of(base), (kafka_reader *)closing);
 }
 
+static void source_close_all(fz_source *base, fz_reader *const *readers, size_t count) {
+    kafka_source *source = of(base);
+    rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new((int)count);
+    for (size_t i = 0; i < count; i++) {
+        rd_kafka_topic_partition_list_add(list, ((kafka_reader *)readers[i])->topic,
+                                          readers[i]->partition);
+    }
+    rd_kafka_error_t *error = rd_kafka_incremental_unassign(source->rk, list);
+    if (error) {
+        rd_kafka_error_destroy(error);
+    }
+    rd_kafka_topic_partition_list_destroy(list);
+    for (size_t i = 0; i < count; i++) {
+        reader_free(source, (kafka_reader *)readers[i]);
+    }
+}
+
 /** One message of the queue: a record, the end, or an error; CORRUPT-free. */
 static fz_code take_message(kafka_reader *reader, rd_kafka_message_t *message, fz_fetch *out,
                             fz_err *err) {
@@ -483,6 +500,7 @@ static const fz_source_ops kafka_ops = {
     .serve = source_serve,
     .open = source_open,
     .close = source_close,
+    .close_all = source_close_all,
     .fetch = reader_fetch,
     .release = source_release,
     .header = record_header,

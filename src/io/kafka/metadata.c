@@ -142,6 +142,25 @@ static fz_probe *probe_of(fz_probe *probes, size_t count, const rd_kafka_message
     return NULL;
 }
 
+/** Make the topics known to the client at once: else it learns of them by its timer, a second later. */
+static void learn_topics(rd_kafka_t *rk, const fz_probe *probes, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        if (i > 0 && fz_str_equal(probes[i].topic, probes[i - 1].topic)) {
+            continue;
+        }
+        char *name = fz_str_dup(probes[i].topic);
+        rd_kafka_topic_t *rkt = rd_kafka_topic_new(rk, name, NULL);
+        const struct rd_kafka_metadata *metadata;
+        if (rkt && !rd_kafka_metadata(rk, 0, rkt, &metadata, QUESTION_MS)) {
+            rd_kafka_metadata_destroy(metadata);
+        }
+        if (rkt) {
+            rd_kafka_topic_destroy(rkt);
+        }
+        fz_free(name);
+    }
+}
+
 fz_code fz_kafka_probe(rd_kafka_t *rk, fz_kafka_trouble *trouble, fz_probe *probes, size_t count,
                        int64_t timeout_ms, fz_err *err) {
     rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new((int)count);
@@ -151,6 +170,7 @@ fz_code fz_kafka_probe(rd_kafka_t *rk, fz_kafka_trouble *trouble, fz_probe *prob
         fz_free(name);
         probes[i].found = probes[i].out_of_range = false;
     }
+    learn_topics(rk, probes, count);
     rd_kafka_resp_err_t error = rd_kafka_assign(rk, list);
     rd_kafka_topic_partition_list_destroy(list);
     if (error) {

@@ -58,6 +58,16 @@ void fz_source_close(fz_source *source, fz_reader *reader) {
     }
 }
 
+void fz_source_close_all(fz_source *source, fz_reader *const *readers, size_t count) {
+    if (source->ops->close_all && count > 0) {
+        source->ops->close_all(source, readers, count);
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        fz_source_close(source, readers[i]);
+    }
+}
+
 void fz_reader_on_wake(fz_reader *reader, void (*wake)(void *opaque), void *opaque) {
     reader->wake_opaque = opaque;
     reader->wake = wake;

@@ -83,6 +83,7 @@ typedef struct fz_source_ops {
     fz_code (*open)(fz_source *source, fz_str topic, int32_t partition, int64_t offset,
                     fz_reader **out, fz_err *err);
     void (*close)(fz_source *source, fz_reader *reader);
+    void (*close_all)(fz_source *source, fz_reader *const *readers, size_t count); // NULL: one by one
     fz_code (*fetch)(fz_reader *reader, size_t limit, fz_fetch *out, fz_err *err);
     void (*release)(fz_source *source, fz_fetch *fetch);
     bool (*header)(const fz_record *record, size_t index, fz_str *name, fz_str *value, bool *is_null);
@@ -133,6 +134,8 @@ FZ_CHECKED fz_code fz_source_open(fz_source *source, fz_str topic, int32_t parti
                                   fz_reader **out, fz_err *err);
 /** Forget the reader and what it has queued. NULL allowed. */
 void fz_source_close(fz_source *source, fz_reader *reader);
+/** As fz_source_close for each, in one go. */
+void fz_source_close_all(fz_source *source, fz_reader *const *readers, size_t count);
 /** Tell somebody when records wait in an empty reader; before the first fetch. */
 void fz_reader_on_wake(fz_reader *reader, void (*wake)(void *opaque), void *opaque);
 /**
