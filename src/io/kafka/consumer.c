@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "base/clock.h"
+#include "base/map.h"
 #include "base/memory.h"
 #include "base/vec.h"
 #include "io/kafka/client.h"
@@ -24,8 +25,10 @@ typedef struct kafka_source {
     fz_kafka_options options; // texts below
     char *texts[3];
     rd_kafka_t *rk;
-    rd_kafka_t *prober; // made when first needed
+    rd_kafka_t *asker;  // for questions: a broker answers a client in turn, behind a fetch that waits for records
+    rd_kafka_t *prober; // for single records; made when first needed
     fz_mutex prober_mutex;
+    fz_map known; // topics that `rk` has been told of; under prober_mutex
     const fz_source_listener *listener;
     bool subscribed;
     fz_mutex mutex; // readers, next_assignment
@@ -73,11 +76,36 @@ static fz_code change_assignment(kafka_source *source, fz_str topic, int32_t par
     return code;
 }
 
+static void learnt(void *opaque, fz_str topic) {
+    fz_map_put((fz_map *)opaque, topic, opaque);
+}
+
+/**
+ * The fetching client must know a topic's leaders before it is assigned: else it learns of them by its timer, a second
+ * later. All topics at first, with one request; later ones by themselves.
+ */
+static void learn_topic(kafka_source *source, fz_str topic) {
+    fz_err ignored;
+    if (source->known.count == 0) {
+        fz_code code = fz_kafka_topics(source->rk, &source->trouble, learnt, &source->known, &ignored);
+        (void)code;
+    }
+    if (!fz_map_find(&source->known, topic)) {
+        int32_t count;
+        if (fz_kafka_partitions(source->rk, &source->trouble, topic, &count, &ignored) == FZ_OK) {
+            learnt(&source->known, topic);
+        }
+    }
+}
+
 static fz_code source_open(fz_source *base, fz_str topic, int32_t partition, int64_t offset,
                            fz_reader **out, fz_err *err) {
     kafka_source *source = of(base);
     kafka_reader *reader = (kafka_reader *)fz_calloc(1, sizeof *reader);
     reader->topic = fz_str_dup(topic);
+    fz_mutex_lock(&source->prober_mutex);
+    learn_topic(source, topic);
+    fz_mutex_unlock(&source->prober_mutex);
     // the queue is taken out of the common one before the first fetch can answer into it
     reader->queue = rd_kafka_queue_get_partition(source->rk, reader->topic, partition);
     if (!reader->queue) {
@@ -428,22 +456,22 @@ static void waker_run(void *arg) {
 // --- questions, in metadata.c
 
 static fz_code source_cluster_id(fz_source *base, fz_buf *out, fz_err *err) {
-    return fz_kafka_cluster_id(of(base)->rk, &of(base)->trouble, out, err);
+    return fz_kafka_cluster_id(of(base)->asker, &of(base)->trouble, out, err);
 }
 static fz_code source_topics(fz_source *base, void (*each)(void *opaque, fz_str topic), void *opaque,
                              fz_err *err) {
-    return fz_kafka_topics(of(base)->rk, &of(base)->trouble, each, opaque, err);
+    return fz_kafka_topics(of(base)->asker, &of(base)->trouble, each, opaque, err);
 }
 static fz_code source_partitions(fz_source *base, fz_str topic, int32_t *count, fz_err *err) {
-    return fz_kafka_partitions(of(base)->rk, &of(base)->trouble, topic, count, err);
+    return fz_kafka_partitions(of(base)->asker, &of(base)->trouble, topic, count, err);
 }
 static fz_code source_bounds(fz_source *base, fz_str topic, int32_t partition, int64_t *low,
                              int64_t *end, fz_err *err) {
-    return fz_kafka_bounds(of(base)->rk, &of(base)->trouble, topic, partition, low, end, err);
+    return fz_kafka_bounds(of(base)->asker, &of(base)->trouble, topic, partition, low, end, err);
 }
 static fz_code source_offset_at(fz_source *base, fz_str topic, int32_t partition, int64_t timestamp_ms,
                                 int64_t *offset, fz_err *err) {
-    return fz_kafka_offset_at(of(base)->rk, &of(base)->trouble, topic, partition, timestamp_ms, offset,
+    return fz_kafka_offset_at(of(base)->asker, &of(base)->trouble, topic, partition, timestamp_ms, offset,
                               err);
 }
 static fz_code source_probe(fz_source *base, fz_probe *probes, size_t count, int64_t timeout_ms,
@@ -473,6 +501,10 @@ static void source_free(fz_source *base) {
     if (source->prober) {
         rd_kafka_destroy(source->prober);
     }
+    if (source->asker) {
+        rd_kafka_destroy(source->asker);
+    }
+    fz_map_deinit(&source->known);
     fz_vec_deinit(&source->readers);
     for (size_t i = 0; i < FZ_COUNT(source->texts); i++) {
         fz_free(source->texts[i]);
@@ -549,6 +581,9 @@ fz_code fz_kafka_consumer_new(const fz_kafka_options *options, fz_source **out, 
     keep_options(source, options);
     fz_code code = fz_kafka_client_new(&source->options, &source->trouble, true, on_rebalance,
                                        &source->rk, err);
+    if (code == FZ_OK) {
+        code = fz_kafka_client_new(&source->options, &source->trouble, false, NULL, &source->asker, err);
+    }
     if (code != FZ_OK) {
         source_free(&source->source);
         return code;
