@@ -74,7 +74,9 @@ static fz_code look_at_table(finding *f, const fz_open_shapes *shapes, fz_iceber
         return fz_open_new_layout(f->stream, shapes, layout, &f->err);
     }
     FZ_TRY(fz_layout_load(f->stream->entry, metadata, layout, &f->err));
-    return fz_open_bind_all(f->stream, shapes, layout, &f->text, &f->err);
+    return f->stream->by_record
+               ? FZ_OK
+               : fz_open_bind_all(f->stream, shapes, layout, &f->text, &f->err);
 }
 
 static fz_code look(finding *f) {
@@ -90,6 +92,12 @@ static fz_code look(finding *f) {
     if (code == FZ_OK || code == FZ_NOT_FOUND) {
         f->exists = code == FZ_OK;
         code = look_at_table(f, &shapes, code == FZ_OK ? metadata : NULL, &layout);
+    }
+    if (f->stream->by_record && code == FZ_OK) {
+        fz_buf_printf(&f->warnings,
+                      "catalog.table is \"%.*s\": tables of record types come with their first record, "
+                      "this one holds what cannot become a row\n",
+                      FZ_STR_ARGS(f->stream->entry->catalog.items[0].table));
     }
     if (code == FZ_OK) {
         f->changes = f->exists && f->text.size > 0;

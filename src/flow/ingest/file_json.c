@@ -77,7 +77,8 @@ json_t *fz_file_json_encode(const fz_iceberg_file *file) {
 // --- reading
 
 static fz_code bad(const char *key, fz_err *err) {
-    return fz_err_set(err, FZ_CORRUPT, "\"%s\" of a file in an outbox is not as it was written", key);
+    return fz_err_set(err, FZ_CORRUPT, "\"%s\" of a file in an outbox is not as it was written",
+                      key);
 }
 
 static fz_code take_hex(const json_t *json, const char *key, fz_arena *arena, fz_str *out,

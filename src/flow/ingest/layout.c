@@ -359,6 +359,54 @@ fz_code fz_layout_load(const fz_config_entry *entry, fz_iceberg_metadata *metada
     return FZ_OK;
 }
 
+static int32_t greatest_id(const fz_type *type) {
+    int32_t greatest = 0;
+    for (size_t i = 0; i < type->field_count; i++) {
+        int32_t below = greatest_id(&type->fields[i].type);
+        greatest = type->fields[i].id > greatest ? type->fields[i].id : greatest;
+        greatest = below > greatest ? below : greatest;
+    }
+    return greatest;
+}
+
+fz_code fz_layout_restore(const fz_config_entry *entry, const json_t *schema, const json_t *link,
+                          fz_iceberg_metadata *metadata, fz_layout **out, fz_err *err) {
+    fz_schema *restored = NULL;
+    fz_layout *layout = NULL;
+    FZ_TRY(fz_schema_from_json(schema, &restored, err));
+    fz_code code = FZ_OK;
+    if (metadata) {
+        code = fz_layout_load(entry, metadata, &layout, err);
+    } else {
+        layout = layout_new();
+        layout->format_version = (int)entry->format_version;
+    }
+    if (code != FZ_OK) {
+        fz_schema_unref(restored);
+        return code;
+    }
+    fz_schema_unref(layout->schema);
+    layout->schema = restored;
+    json_decref(layout->link);
+    layout->link = json_deep_copy(link);
+    int32_t greatest = greatest_id(&restored->root);
+    layout->last_column_id = greatest > layout->last_column_id ? greatest : layout->last_column_id;
+    layout->schema_changed = layout->link_changed = true;
+    code = json_is_object(layout->link)
+               ? FZ_OK
+               : fz_err_set(err, FZ_CORRUPT, "columns of an outbox entry are no object");
+    if (code == FZ_OK && !metadata) {
+        code = fz_layout_wanted_spec(layout, entry, &layout->arena, &layout->spec, err);
+    }
+    if (code != FZ_OK) {
+        fz_layout_unref(layout);
+        return code;
+    }
+    find_owners(layout);
+    *out = layout;
+    return FZ_OK;
+}
+
 /** A copy of `from` with another schema and link. */
 static fz_layout *layout_changed(const fz_layout *from, fz_evolve_result *result) {
     fz_layout *layout = layout_new();
@@ -415,4 +463,47 @@ fz_code fz_layout_bind(fz_layout **layout, const fz_config_entry *entry, const f
     *bound = fz_schema_ref(result.shape);
     fz_evolve_result_deinit(&result);
     return FZ_OK;
+}
+
+static bool type_covers(const fz_type *big, const fz_type *small) {
+    if (small->field_count == 0) {
+        return fz_evolve_fits(small, big);
+    }
+    if (big->kind != small->kind) {
+        return false;
+    }
+    for (size_t i = 0; i < small->field_count; i++) {
+        const fz_field *field = &small->fields[i];
+        const fz_field *found = NULL;
+        for (size_t j = 0; j < big->field_count && !found; j++) {
+            found = big->fields[j].id == field->id ? &big->fields[j] : NULL;
+        }
+        if (!found || (found->required && !field->required) ||
+            !type_covers(&found->type, &field->type)) {
+            return false;
+        }
+    }
+    // what `small` lacks reads as null
+    for (size_t j = 0; j < big->field_count; j++) {
+        bool there = !big->fields[j].required;
+        for (size_t i = 0; i < small->field_count && !there; i++) {
+            there = small->fields[i].id == big->fields[j].id;
+        }
+        if (!there) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool fz_layout_covers(const fz_layout *big, const fz_layout *small) {
+    const char *key;
+    json_t *id;
+    json_object_foreach(small->link, key, id) {
+        const json_t *other = json_object_get(big->link, key);
+        if (!other || !json_equal(other, id)) {
+            return false;
+        }
+    }
+    return type_covers(&big->schema->root, &small->schema->root);
 }

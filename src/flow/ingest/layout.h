@@ -70,6 +70,17 @@ FZ_CHECKED fz_code fz_layout_load(const fz_config_entry *entry, fz_iceberg_metad
                                   fz_layout **out, fz_err *err);
 
 /**
+ * A layout with the schema and the link that an outbox tells (Iceberg JSON): on the table as
+ * loaded, or for one that is to be made.
+ *
+ * metadata  NULL: no table, the entry's partitioning
+ * Errors: CORRUPT schema or link; as fz_layout_load; as fz_layout_create.
+ */
+FZ_CHECKED fz_code fz_layout_restore(const fz_config_entry *entry, const json_t *schema,
+                                     const json_t *link, fz_iceberg_metadata *metadata,
+                                     fz_layout **out, fz_err *err);
+
+/**
  * Bind a shape; *layout is replaced by a newer one if the schema or the link must change.
  *
  * older    fz_writer_schemas_is_older of the schema
@@ -80,5 +91,8 @@ FZ_CHECKED fz_code fz_layout_load(const fz_config_entry *entry, fz_iceberg_metad
 FZ_CHECKED fz_code fz_layout_bind(fz_layout **layout, const fz_config_entry *entry,
                                   const fz_schema *shape, fz_evolve_side side, bool may_change,
                                   bool older, fz_schema **bound, fz_buf *changes, fz_err *err);
+
+/** Does a table of schema and link `big` hold rows of schema and link `small` as they are? */
+bool fz_layout_covers(const fz_layout *big, const fz_layout *small);
 
 #endif

@@ -57,9 +57,12 @@ fz_schema *fz_letters_schema(void) {
 fz_layout *fz_letters_layout(fz_iceberg_metadata *metadata) {
     fz_layout *layout = (fz_layout *)fz_calloc(1, sizeof *layout);
     layout->references = 1;
-    layout->metadata = fz_iceberg_metadata_ref(metadata);
+    layout->metadata = metadata ? fz_iceberg_metadata_ref(metadata) : NULL;
     layout->schema = fz_letters_schema();
     layout->format_version = 2;
+    // a home's position can be proven by its rows
+    layout->link = json_pack("{s:i,s:i,s:i}", "m:topic", FZ_LETTERS_TOPIC + 1, "m:partition",
+                             FZ_LETTERS_PARTITION + 1, "m:offset", FZ_LETTERS_OFFSET + 1);
     return layout;
 }
 
@@ -82,14 +85,16 @@ void fz_letters_free(fz_letters *letters) {
     }
 }
 
-/** Staged below the main table: they belong to no table until the outbox delivers them. */
+/** A home's own files are its data; others are staged below the main table, in no table until the
+ * outbox delivers them. */
 static fz_code open_files(fz_letters *letters, fz_err *err) {
     if (letters->files) {
         return FZ_OK;
     }
     const fz_stream *stream = letters->stream;
-    char *location = fz_str_printf("%.*s/data/_dead_letters",
-                                   FZ_STR_ARGS(fz_iceberg_metadata_base(letters->layout->metadata)));
+    char *location =
+        fz_str_printf("%.*s%s", FZ_STR_ARGS(fz_iceberg_metadata_base(letters->layout->metadata)),
+                      stream->by_record ? "" : "/data/_dead_letters");
     fz_files_options options = {
         .layout = letters->layout,
         .store = stream->table.store,
@@ -118,7 +123,8 @@ static fz_code spill(fz_letters *letters, fz_err *err) {
 }
 
 static fz_code append_bytes(fz_column *column, const uint8_t *data, size_t size, fz_err *err) {
-    return data ? fz_column_append_bytes(column, data, size, err) : fz_column_append_null(column, err);
+    return data ? fz_column_append_bytes(column, data, size, err)
+                : fz_column_append_null(column, err);
 }
 
 static fz_code append_headers(fz_letters *letters, fz_column *list, const fz_record *record,
@@ -126,9 +132,8 @@ static fz_code append_headers(fz_letters *letters, fz_column *list, const fz_rec
     fz_column *element = &list->children[0];
     fz_str name, value;
     bool is_null;
-    for (size_t i = 0; fz_record_header(letters->stream->host->source, record, i, &name, &value,
-                                        &is_null);
-         i++) {
+    for (size_t i = 0;
+         fz_record_header(letters->stream->host->source, record, i, &name, &value, &is_null); i++) {
         FZ_TRY(fz_column_append_bytes(&element->children[0], name.data, name.size, err));
         FZ_TRY(append_bytes(&element->children[1],
                             is_null ? NULL : (const uint8_t *)(value.data ? value.data : ""),
@@ -179,17 +184,17 @@ fz_code fz_letters_append(fz_letters *letters, int32_t partition, const fz_recor
     return full ? spill(letters, err) : FZ_OK;
 }
 
-fz_code fz_letters_finish(fz_letters *letters, json_t *uris, fz_err *err) {
+fz_code fz_letters_finish(fz_letters *letters, fz_iceberg_append *files, int64_t *bytes,
+                          int64_t *oldest_ms, fz_err *err) {
     FZ_TRY(spill(letters, err));
     if (!letters->files) {
         return FZ_OK;
     }
-    fz_iceberg_append *files = fz_iceberg_append_new(FZ_STR("00000000-0000-0000-0000-000000000000"));
-    int64_t bytes = 0;
-    fz_code code = fz_files_finish(letters->files, files, &bytes, err);
-    for (size_t i = 0; code == FZ_OK && i < fz_iceberg_append_count(files); i++) {
-        json_array_append_new(uris, fz_json_string(fz_iceberg_append_at(files, i)->path));
+    int64_t written = 0, begun_ms = fz_files_oldest_ms(letters->files);
+    FZ_TRY(fz_files_finish(letters->files, files, &written, err));
+    *bytes += written;
+    if (begun_ms > 0 && (*oldest_ms == 0 || begun_ms < *oldest_ms)) {
+        *oldest_ms = begun_ms;
     }
-    fz_iceberg_append_free(files);
-    return code;
+    return FZ_OK;
 }

@@ -24,7 +24,12 @@ typedef enum fz_letters_column {
 
 /** Schema of a new dead-letter table, ids as Iceberg gives them; a new reference. */
 fz_schema *fz_letters_schema(void);
-/** A layout of that schema, unpartitioned, for files that are no table's yet; `metadata` gives metrics modes. */
+/**
+ * A layout of that schema, unpartitioned, for files that are no table's yet or for a new home of
+ * record types.
+ *
+ * metadata  gives metrics modes; NULL: none yet
+ */
 fz_layout *fz_letters_layout(fz_iceberg_metadata *metadata);
 
 /** What a lane has of one stream since the last cut. */
@@ -34,10 +39,12 @@ fz_letters *fz_letters_new(fz_stream *stream);
 /** Abandons what is open. NULL allowed. */
 void fz_letters_free(fz_letters *letters);
 /** One bad record. schema_id -1: was not read. */
-FZ_CHECKED fz_code fz_letters_append(fz_letters *letters, int32_t partition, const fz_record *record,
-                                     const char *kind, const char *message, int32_t schema_id,
-                                     fz_err *err);
-/** Publish the files; their URIs are appended to `uris`, an array of texts. */
-FZ_CHECKED fz_code fz_letters_finish(fz_letters *letters, json_t *uris, fz_err *err);
+FZ_CHECKED fz_code fz_letters_append(fz_letters *letters, int32_t partition,
+                                     const fz_record *record, const char *kind, const char *message,
+                                     int32_t schema_id, fz_err *err);
+/** Publish the files and add them to `files`; *oldest_ms is lowered to when the first was begun,
+ * *bytes grows. */
+FZ_CHECKED fz_code fz_letters_finish(fz_letters *letters, fz_iceberg_append *files, int64_t *bytes,
+                                     int64_t *oldest_ms, fz_err *err);
 
 #endif

@@ -2,10 +2,10 @@
 // Opening a stream: schemas, table, position, log.
 #include "flow/ingest/open.h"
 
-#include <stdlib.h>
-
 #include "base/memory.h"
+#include "flow/ingest/letters.h"
 #include "flow/ingest/outbox.h"
+#include "flow/ingest/record_tables.h"
 #include "flow/ingest/settings.h"
 
 void fz_open_shapes_deinit(fz_open_shapes *shapes) {
@@ -30,6 +30,9 @@ static void warn_of_clashes(const fz_schema *key, const fz_schema *value, fz_buf
 fz_code fz_open_shapes_find(fz_stream *stream, fz_open_shapes *out, fz_err *err) {
     memset(out, 0, sizeof *out);
     FZ_TRY(fz_stream_make_schemas(stream, err));
+    if (stream->by_record) {
+        return FZ_OK; // schemas of values come with their records
+    }
     fz_code code = fz_writer_schemas_latest(stream->schemas, &out->value, &out->warnings, err);
     const fz_config_side *value = &stream->entry->value;
     if (code == FZ_NOT_FOUND && value->subject.size == 0 &&
@@ -61,7 +64,7 @@ fz_code fz_open_bind_all(fz_stream *stream, const fz_open_shapes *shapes, fz_lay
     const struct {
         const fz_schema *shape;
         fz_evolve_side side;
-    } parts[] = {{shapes->value->shape, FZ_EVOLVE_VALUE},
+    } parts[] = {{shapes->value ? shapes->value->shape : NULL, FZ_EVOLVE_VALUE},
                  {shapes->key_shape, FZ_EVOLVE_KEY},
                  {shapes->metadata, FZ_EVOLVE_METADATA}};
     for (size_t i = 0; i < FZ_COUNT(parts); i++) {
@@ -85,6 +88,10 @@ fz_code fz_open_bind_all(fz_stream *stream, const fz_open_shapes *shapes, fz_lay
 fz_code fz_open_new_layout(fz_stream *stream, const fz_open_shapes *shapes, fz_layout **out,
                            fz_err *err) {
     fz_layout *layout = NULL;
+    if (!shapes->value) { // the home of record types
+        *out = fz_letters_layout(NULL);
+        return FZ_OK;
+    }
     FZ_TRY(fz_layout_create(stream->entry, shapes->key_shape, shapes->value->shape, shapes->metadata,
                             &layout, err));
     fz_code code = fz_open_bind_all(stream, shapes, &layout, NULL, err);
@@ -114,25 +121,6 @@ static fz_code open_store(fz_stream *stream, fz_str location, fz_err *err) {
     return host->store(host->context, &stream->entry->storage, location, &stream->table.store, err);
 }
 
-/** Properties that a new table gets: the link, what engines should write with, the entry's own on top. */
-static json_t *new_properties(const fz_stream *stream, const fz_layout *layout) {
-    json_t *properties = json_object();
-    fz_json_set_str(properties, "write.parquet.compression-codec",
-                    fz_str_from(stream->entry->compression.codec == FZ_CODEC_NONE
-                                    ? "uncompressed"
-                                    : fz_codec_name(stream->entry->compression.codec)));
-    fz_json_set_str(properties, "write.metadata.delete-after-commit.enabled", FZ_STR("true"));
-    fz_json_set_str(properties, "write.metadata.previous-versions-max", FZ_STR("100"));
-    char *link = json_dumps(layout->link, JSON_COMPACT);
-    fz_json_set_str(properties, FZ_EVOLVE_LINK_PROPERTY, fz_str_from(link));
-    free(link);
-    for (size_t i = 0; i < stream->entry->properties.count; i++) {
-        const fz_config_pair *pair = &stream->entry->properties.items[i];
-        json_object_setn_new(properties, pair->key.data, pair->key.size, fz_json_string(pair->value));
-    }
-    return properties;
-}
-
 static fz_code create_table(fz_stream *stream, const fz_open_shapes *shapes, fz_iceberg_metadata **out,
                             fz_err *err) {
     fz_layout *layout = NULL;
@@ -144,7 +132,7 @@ static fz_code create_table(fz_stream *stream, const fz_open_shapes *shapes, fz_
         code = fz_open_resolve_start(stream, &arena, &source, err);
     }
     if (code == FZ_OK) {
-        json_t *properties = new_properties(stream, layout);
+        json_t *properties = fz_record_table_properties(stream->entry, layout->link);
         fz_commit_create_options options = {.schema = layout->schema,
                                             .spec = &layout->spec,
                                             .location = fz_str_from(stream->location),
@@ -239,7 +227,6 @@ fz_code fz_stream_commit_edit(fz_stream *stream, const char *op,
     }
     fz_commit_outcome_deinit(&outcome);
     fz_iceberg_append_free(cut.files);
-    fz_vec_deinit(&cut.moves);
     json_decref(cut.letters);
     return code;
 }
@@ -356,13 +343,28 @@ static fz_code open_position(fz_stream *stream, fz_err *err) {
     return code;
 }
 
+/** A home must take letters, whatever else it has. */
+static fz_code check_home(const fz_stream *stream, const fz_layout *layout, fz_err *err) {
+    fz_layout *wanted = fz_letters_layout(NULL);
+    json_object_clear(wanted->link); // a table of letters that was made as a sink has none
+    bool fits = fz_layout_covers(layout, wanted);
+    fz_layout_unref(wanted);
+    return fits ? FZ_OK
+                : fz_err_set_kind(
+                      err, FZ_INVALID, "table_incompatible",
+                      "table \"%s\" does not have the columns of a dead-letter table; name "
+                      "another one in dead_letter.table",
+                      stream->full_name);
+}
+
 static fz_code open_layout(fz_stream *stream, const fz_open_shapes *shapes, fz_err *err) {
     fz_layout *committed = NULL;
     FZ_TRY(fz_layout_load(stream->entry, stream->metadata, &committed, err));
     committed->number = stream->layout ? stream->layout->number + 1 : 1;
     fz_layout *layout = fz_layout_ref(committed);
     FZ_CLEANUP(fz_buf_deinit) fz_buf changes = {0};
-    fz_code code = fz_open_bind_all(stream, shapes, &layout, &changes, err);
+    fz_code code = stream->by_record ? check_home(stream, layout, err)
+                                     : fz_open_bind_all(stream, shapes, &layout, &changes, err);
     if (code != FZ_OK) {
         fz_layout_unref(committed);
         fz_layout_unref(layout);
@@ -401,8 +403,17 @@ static fz_code open_all(fz_stream *stream, const fz_open_shapes *shapes, fz_err 
     fz_iceberg_metadata_unref(stream->metadata);
     stream->metadata = metadata;
     FZ_TRY(open_position(stream, err));
-    FZ_TRY(fz_settings_apply(stream, err));
+    if (!stream->by_record) { // what the entry says of columns is for tables of records
+        FZ_TRY(fz_settings_apply(stream, err));
+    }
     FZ_TRY(open_layout(stream, shapes, err));
+    if (stream->by_record) { // what was decided comes first (R21); a table that refuses is no
+                             // reason not to start
+        fz_record_tables_forget_layouts(stream);
+        fz_err refused = {0};
+        fz_code delivered = fz_outbox_deliver(stream, &refused);
+        (void)delivered;
+    }
     fz_free(stream->uuid);
     stream->uuid = fz_str_dup(fz_iceberg_metadata_uuid(stream->metadata));
     return FZ_OK;

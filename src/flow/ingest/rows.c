@@ -8,18 +8,22 @@
 #include "flow/ingest/files.h"
 #include "flow/ingest/letters.h"
 #include "flow/ingest/meta_columns.h"
+#include "flow/ingest/record_tables.h"
 #include "io/registry/frame.h"
 
 /** Rows, and bytes of records, that are collected before they are encoded. */
 #define BATCH_ROWS 8192
 #define BATCH_BYTES (4 << 20)
 
-/** How records of one writer schema become rows of the present layout. */
+typedef struct table table;
+
+/** How records of one writer schema become rows of the present layout of a table. */
 typedef struct plan {
     int32_t id;
     bool has_guid;
     uint8_t guid[16];
     fz_writer_schema_entry *schema;
+    table *table;
     fz_decoder *decoder; // NULL: not opened for this layout yet
     fz_code refused;     // the schema cannot be brought into the table
     fz_err why;
@@ -35,27 +39,61 @@ typedef struct plans {
     plan *last;
 } plans;
 
-struct fz_rows {
-    fz_stream *stream;
-    const fz_ingest_host *host;
-    int lane;
+/** What is collected for one table: the stream's own, or one of a record type. */
+struct table {
+    fz_rows *rows;
+    fz_record_table *sink; // NULL: the stream's own
     fz_layout *layout;
     fz_batch *batch;
     fz_files *files;
     fz_meta_columns *meta;
-    plans value;
     plans key; // schemas NULL: no key columns
     int64_t batch_bytes;
-    fz_iceberg_append *early; // files of older layouts since the last cut
+    fz_iceberg_append *early; // files since the last cut that are finished
     int64_t early_bytes;
     int64_t early_oldest_ms;
-    fz_stream_counts counts; // since the last cut
-    fz_letters *letters;     // NULL: none since the last cut
+    int64_t row_count; // since the last cut
+    int64_t
+        *last_rows; // of a sink, [partition]: offset of the last row since the last cut, -1: none
+    int32_t last_count;
     // of the rows in the batch, for errors that show late
     fz_stream_part *row_part[BATCH_ROWS];
     int64_t row_offset[BATCH_ROWS];
+};
+
+struct fz_rows {
+    fz_stream *stream;
+    const fz_ingest_host *host;
+    int lane;
+    table *own; // NULL: tables come with their records
+    FZ_VEC(table *) tables;
+    plans value;
+    fz_stream_counts counts;  // since the last cut; rows are counted by table
+    fz_letters *letters;      // NULL: none since the last cut
     int32_t record_schema_id; // of the record being taken, -1: not read yet
 };
+
+static fz_iceberg_append *no_files(void) {
+    return fz_iceberg_append_new(FZ_STR("00000000-0000-0000-0000-000000000000"));
+}
+
+static table *table_new(fz_rows *rows, fz_record_table *sink) {
+    table *t = (table *)fz_calloc(1, sizeof *t);
+    t->rows = rows;
+    t->sink = sink;
+    t->key = (plans){.side = FZ_EVOLVE_KEY,
+                     .schemas = rows->stream->key_schemas,
+                     .config = &rows->stream->entry->key,
+                     .header = FZ_REGISTRY_KEY_HEADER};
+    t->early = no_files();
+    if (sink) {
+        t->last_count = rows->stream->part_count;
+        t->last_rows = (int64_t *)fz_calloc((size_t)t->last_count + 1, sizeof *t->last_rows);
+        memset(t->last_rows, 0xff, ((size_t)t->last_count + 1) * sizeof *t->last_rows);
+    }
+    fz_vec_push(&rows->tables, t);
+    return t;
+}
 
 fz_rows *fz_rows_new(fz_stream *stream, int lane) {
     fz_rows *rows = (fz_rows *)fz_calloc(1, sizeof *rows);
@@ -66,19 +104,19 @@ fz_rows *fz_rows_new(fz_stream *stream, int lane) {
                           .schemas = stream->schemas,
                           .config = &stream->entry->value,
                           .header = FZ_REGISTRY_VALUE_HEADER};
-    rows->key = (plans){.side = FZ_EVOLVE_KEY,
-                        .schemas = stream->key_schemas,
-                        .config = &stream->entry->key,
-                        .header = FZ_REGISTRY_KEY_HEADER};
-    rows->early = fz_iceberg_append_new(FZ_STR("00000000-0000-0000-0000-000000000000"));
+    rows->own = stream->by_record ? NULL : table_new(rows, NULL);
     return rows;
 }
 
-static void close_plans(plans *of) {
+/** Decoders of a table's layout are of no use with another one. */
+static void close_plans(plans *of, const table *t) {
     for (size_t i = 0; i < of->all.count; i++) {
-        fz_decoder_free(of->all.data[i]->decoder);
-        of->all.data[i]->decoder = NULL;
-        of->all.data[i]->refused = FZ_OK;
+        plan *p = of->all.data[i];
+        if (p->table == t) {
+            fz_decoder_free(p->decoder);
+            p->decoder = NULL;
+            p->refused = FZ_OK;
+        }
     }
 }
 
@@ -89,35 +127,62 @@ static void free_plans(plans *of) {
     fz_vec_deinit(&of->all);
 }
 
-static void drop_layout(fz_rows *rows) {
-    close_plans(&rows->value);
-    close_plans(&rows->key);
-    fz_files_free(rows->files);
-    rows->files = NULL;
-    fz_meta_columns_free(rows->meta);
-    rows->meta = NULL;
-    fz_batch_free(rows->batch);
-    rows->batch = NULL;
-    fz_layout_unref(rows->layout);
-    rows->layout = NULL;
+static void drop_layout(table *t) {
+    close_plans(&t->rows->value, t);
+    close_plans(&t->key, t);
+    fz_files_free(t->files);
+    t->files = NULL;
+    fz_meta_columns_free(t->meta);
+    t->meta = NULL;
+    fz_batch_free(t->batch);
+    t->batch = NULL;
+    fz_layout_unref(t->layout);
+    t->layout = NULL;
+}
+
+static void table_free(table *t) {
+    drop_layout(t);
+    free_plans(&t->key);
+    fz_iceberg_append_free(t->early);
+    fz_free(t->last_rows);
+    fz_free(t);
 }
 
 void fz_rows_free(fz_rows *rows) {
     if (!rows) {
         return;
     }
-    drop_layout(rows);
+    for (size_t i = 0; i < rows->tables.count; i++) {
+        table_free(rows->tables.data[i]);
+    }
+    fz_vec_deinit(&rows->tables);
     fz_letters_free(rows->letters);
     free_plans(&rows->value);
-    free_plans(&rows->key);
-    fz_iceberg_append_free(rows->early);
     fz_free(rows);
 }
 
 // --- files
 
 /** Encode what the batch holds. */
-static fz_code spill(fz_rows *rows, fz_err *err);
+static fz_code spill(table *t, fz_err *err);
+
+/** Encode what all batches hold, to have memory. */
+static fz_code spill_all(fz_rows *rows, fz_err *err) {
+    for (size_t i = 0; i < rows->tables.count; i++) {
+        FZ_TRY(spill(rows->tables.data[i], err));
+    }
+    return FZ_OK;
+}
+
+static bool has_rows(const fz_rows *rows) {
+    for (size_t i = 0; i < rows->tables.count; i++) {
+        const table *t = rows->tables.data[i];
+        if (t->batch && t->batch->rows > 0) {
+            return true;
+        }
+    }
+    return false;
+}
 
 static void earlier(int64_t *oldest, int64_t ms) {
     if (ms > 0 && (*oldest == 0 || ms < *oldest)) {
@@ -126,42 +191,44 @@ static void earlier(int64_t *oldest, int64_t ms) {
 }
 
 /** Files of the layout so far are finished; they go with the next cut. */
-static fz_code finish_files(fz_rows *rows, fz_err *err) {
-    if (!rows->files) {
+static fz_code finish_files(table *t, fz_err *err) {
+    if (!t->files) {
         return FZ_OK;
     }
-    FZ_TRY(spill(rows, err));
+    FZ_TRY(spill(t, err));
     int64_t bytes = 0;
-    earlier(&rows->early_oldest_ms, fz_files_oldest_ms(rows->files));
-    FZ_TRY(fz_files_finish(rows->files, rows->early, &bytes, err));
-    rows->early_bytes += bytes;
+    earlier(&t->early_oldest_ms, fz_files_oldest_ms(t->files));
+    FZ_TRY(fz_files_finish(t->files, t->early, &bytes, err));
+    t->early_bytes += bytes;
     return FZ_OK;
 }
 
 /** Change over to a newer layout. */
-static fz_code use_layout(fz_rows *rows, fz_layout *layout, fz_err *err) {
-    if (rows->layout == layout) {
+static fz_code use_layout(table *t, fz_layout *layout, fz_err *err) {
+    if (t->layout == layout) {
         return FZ_OK;
     }
-    FZ_TRY(finish_files(rows, err));
-    drop_layout(rows);
-    rows->layout = fz_layout_ref(layout);
-    rows->batch = fz_batch_new(layout->schema, rows->host->budget);
-    rows->meta = fz_meta_columns_new(layout, rows->batch, rows->host->source,
-                                     fz_str_from(rows->stream->topic));
-    const fz_config_entry *entry = rows->stream->entry;
+    FZ_TRY(finish_files(t, err));
+    drop_layout(t);
+    fz_stream *stream = t->rows->stream;
+    t->layout = fz_layout_ref(layout);
+    t->batch = fz_batch_new(layout->schema, stream->host->budget);
+    t->meta =
+        fz_meta_columns_new(layout, t->batch, stream->host->source, fz_str_from(stream->topic));
+    const fz_config_entry *entry = stream->entry;
     fz_files_options options = {
         .layout = layout,
-        .store = rows->stream->table.store,
-        .location = fz_iceberg_metadata_base(rows->stream->metadata),
-        .instance = rows->host->instance,
+        .store = t->sink ? t->sink->store : stream->table.store,
+        .location =
+            t->sink ? fz_str_from(t->sink->location) : fz_iceberg_metadata_base(layout->metadata),
+        .instance = stream->host->instance,
         .target_file_size = entry->target_file_size,
         .row_group_size = entry->row_group_size,
         .compression = entry->compression,
-        .clock = rows->host->clock,
-        .budget = rows->host->budget,
+        .clock = stream->host->clock,
+        .budget = stream->host->budget,
     };
-    return fz_files_new(&options, rows->batch, &rows->files, err);
+    return fz_files_new(&options, t->batch, &t->files, err);
 }
 
 // --- bad records
@@ -175,6 +242,9 @@ static fz_code dead_letter(fz_rows *rows, fz_stream_part *part, const fz_record 
     FZ_TRY(fz_letters_append(rows->letters, part->partition, record, why->kind, why->text,
                              rows->record_schema_id, err));
     rows->counts.dead_letters++;
+    if (rows->stream->by_record) {
+        part->last_row = record->offset; // it is a row of the home
+    }
     return FZ_OK;
 }
 
@@ -194,7 +264,7 @@ static fz_code bad_record(fz_rows *rows, fz_stream_part *part, const fz_record *
         rows->counts.skipped++;
         return FZ_OK;
     }
-    if (stream->letters_name && record) {
+    if (fz_stream_keeps_letters(stream) && record) {
         return dead_letter(rows, part, record, &why, err);
     }
     fz_err_set_kind(err, why.code, why.kind, "topic \"%s\" partition %d offset %lld: %s",
@@ -205,43 +275,43 @@ static fz_code bad_record(fz_rows *rows, fz_stream_part *part, const fz_record *
 }
 
 /** A row that no partition can hold leaves the batch. */
-static fz_code drop_row(fz_rows *rows, int64_t row, fz_err *err) {
-    fz_stream_part *part = rows->row_part[row];
-    FZ_TRY(bad_record(rows, part, NULL, rows->row_offset[row], err));
-    uint32_t *index = (uint32_t *)fz_calloc((size_t)rows->batch->rows, sizeof *index);
+static fz_code drop_row(table *t, int64_t row, fz_err *err) {
+    fz_rows *rows = t->rows;
+    FZ_TRY(bad_record(rows, t->row_part[row], NULL, t->row_offset[row], err));
+    uint32_t *index = (uint32_t *)fz_calloc((size_t)t->batch->rows, sizeof *index);
     size_t count = 0;
-    for (int64_t i = 0; i < rows->batch->rows; i++) {
+    for (int64_t i = 0; i < t->batch->rows; i++) {
         if (i != row) {
-            rows->row_part[count] = rows->row_part[i];
-            rows->row_offset[count] = rows->row_offset[i];
+            t->row_part[count] = t->row_part[i];
+            t->row_offset[count] = t->row_offset[i];
             index[count++] = (uint32_t)i;
         }
     }
-    fz_batch *kept = fz_batch_new(rows->layout->schema, rows->host->budget);
-    fz_code code = fz_batch_take(kept, rows->batch, index, count, err);
+    fz_batch *kept = fz_batch_new(t->layout->schema, rows->host->budget);
+    fz_code code = fz_batch_take(kept, t->batch, index, count, err);
     if (code == FZ_OK) {
-        fz_batch_reset(rows->batch);
+        fz_batch_reset(t->batch);
         for (size_t i = 0; i < count; i++) {
             index[i] = (uint32_t)i;
         }
-        code = fz_batch_take(rows->batch, kept, index, count, err);
+        code = fz_batch_take(t->batch, kept, index, count, err);
     }
     fz_batch_free(kept);
     fz_free(index);
-    rows->counts.rows--;
+    t->row_count--;
     return code;
 }
 
-static fz_code spill(fz_rows *rows, fz_err *err) {
+static fz_code spill(table *t, fz_err *err) {
     fz_code code = FZ_OK;
     fz_err why;
-    while (rows->batch && rows->batch->rows > 0) {
-        code = fz_files_append(rows->files, &why);
+    while (t->batch && t->batch->rows > 0) {
+        code = fz_files_append(t->files, &why);
         if (code != FZ_LIMIT || !why.kind || strcmp(why.kind, "out_of_range") != 0) {
             break;
         }
         int64_t row = why.offset;
-        code = drop_row(rows, row, &why);
+        code = drop_row(t, row, &why);
         if (code != FZ_OK) {
             break;
         }
@@ -252,10 +322,10 @@ static fz_code spill(fz_rows *rows, fz_err *err) {
         }
         return code;
     }
-    if (rows->batch) {
-        fz_batch_reset(rows->batch);
+    if (t->batch) {
+        fz_batch_reset(t->batch);
     }
-    rows->batch_bytes = 0;
+    t->batch_bytes = 0;
     return FZ_OK;
 }
 
@@ -276,17 +346,29 @@ static plan *plan_find(plans *of, const fz_registry_frame *frame) {
     return NULL;
 }
 
+/** The table that rows of a schema go to. */
+static fz_code table_of(fz_rows *rows, fz_writer_schema_entry *schema, table **out, fz_err *err) {
+    *out = rows->own;
+    if (rows->own) {
+        return FZ_OK;
+    }
+    fz_record_table *sink = NULL;
+    FZ_TRY(fz_record_table_open(rows->stream, schema, &sink, err));
+    for (size_t i = 0; i < rows->tables.count && !*out; i++) {
+        *out = rows->tables.data[i]->sink == sink ? rows->tables.data[i] : NULL;
+    }
+    if (!*out) {
+        *out = table_new(rows, sink);
+    }
+    return FZ_OK;
+}
+
 /** Bind the schema and open its decoder on the layout that comes out, which may be a newer one. */
-static fz_code plan_open(fz_rows *rows, plans *of, plan *p, fz_err *err) {
+static fz_code bind_plan(fz_rows *rows, plans *of, plan *p, fz_err *err) {
     fz_layout *layout = NULL;
     fz_schema *bound = NULL;
-    fz_code code = fz_stream_bind(rows->stream, p->schema, of->side, &layout, &bound, err);
-    if (code != FZ_OK) {
-        p->refused = code;
-        p->why = *err;
-        return code;
-    }
-    code = use_layout(rows, layout, err);
+    FZ_TRY(fz_stream_bind(rows->stream, p->table->sink, p->schema, of->side, &layout, &bound, err));
+    fz_code code = use_layout(p->table, layout, err);
     if (code == FZ_OK) {
         code = fz_decoder_open(p->schema->schema, bound, layout->schema, layout->owned[of->side],
                                &p->decoder, err);
@@ -300,9 +382,28 @@ static fz_code plan_open(fz_rows *rows, plans *of, plan *p, fz_err *err) {
     return code;
 }
 
+/** Open a plan for a table; `t` NULL: the one that its schema says. */
+static fz_code plan_open(fz_rows *rows, plans *of, table *t, plan *p, fz_err *err) {
+    fz_code code = FZ_OK;
+    if (!p->table) {
+        p->table = t;
+        code = t ? FZ_OK : table_of(rows, p->schema, &p->table, err);
+    }
+    bool bound = code == FZ_OK;
+    if (bound) {
+        code = bind_plan(rows, of, p, err);
+    }
+    // what is about the schema stays so; what is about the catalog passes
+    if (code == FZ_UNSUPPORTED || code == FZ_CORRUPT || (bound && code == FZ_INVALID)) {
+        p->refused = code;
+        p->why = *err;
+    }
+    return code;
+}
+
 /** The plan of a frame, ready to decode. */
-static fz_code plan_of(fz_rows *rows, plans *of, const fz_registry_frame *frame, plan **out,
-                       fz_err *err) {
+static fz_code plan_of(fz_rows *rows, plans *of, table *t, const fz_registry_frame *frame,
+                       plan **out, fz_err *err) {
     plan *p = plan_find(of, frame);
     if (!p) {
         fz_writer_schema_entry *schema = NULL;
@@ -320,7 +421,7 @@ static fz_code plan_of(fz_rows *rows, plans *of, const fz_registry_frame *frame,
         return p->refused;
     }
     if (!p->decoder) {
-        FZ_TRY(plan_open(rows, of, p, err));
+        FZ_TRY(plan_open(rows, of, t, p, err));
     }
     *out = p;
     return FZ_OK;
@@ -331,8 +432,8 @@ static fz_code frame_of(fz_rows *rows, const plans *of, const fz_record *record,
                         fz_registry_frame *frame, fz_err *err) {
     fz_str name, value, found = {0};
     bool is_null;
-    for (size_t i = 0;
-         fz_record_header(rows->host->source, record, i, &name, &value, &is_null); i++) {
+    for (size_t i = 0; fz_record_header(rows->host->source, record, i, &name, &value, &is_null);
+         i++) {
         if (fz_str_equal(name, fz_str_from(of->header))) {
             found = is_null ? (fz_str){0} : fz_str_make(value.data ? value.data : "", value.size);
         }
@@ -344,12 +445,13 @@ static fz_code frame_of(fz_rows *rows, const plans *of, const fz_record *record,
 }
 
 /** Framed bytes name their schema; others have the one that the entry gives. */
-static fz_code find_plan(fz_rows *rows, plans *of, const fz_record *record, fz_str bytes, plan **out,
-                         size_t *payload_at, fz_err *err) {
+static fz_code find_plan(fz_rows *rows, plans *of, table *t, const fz_record *record, fz_str bytes,
+                         plan **out, size_t *payload_at, fz_err *err) {
     fz_registry_frame frame = {.id = -1};
     fz_config_format format = of->config->format;
-    bool framed = of->config->framing == FZ_FRAMING_CONFLUENT && format != FZ_CONFIG_FORMAT_STRING &&
-                  format != FZ_CONFIG_FORMAT_BYTES && of->config->mode != FZ_KEY_MODE_BYTES;
+    bool framed = of->config->framing == FZ_FRAMING_CONFLUENT &&
+                  format != FZ_CONFIG_FORMAT_STRING && format != FZ_CONFIG_FORMAT_BYTES &&
+                  of->config->mode != FZ_KEY_MODE_BYTES;
     if (framed) {
         FZ_TRY(frame_of(rows, of, record, bytes, &frame, err));
     }
@@ -357,61 +459,72 @@ static fz_code find_plan(fz_rows *rows, plans *of, const fz_record *record, fz_s
         rows->record_schema_id = frame.has_guid ? -1 : frame.id;
     }
     *payload_at = frame.payload_at;
-    return plan_of(rows, of, &frame, out, err);
+    return plan_of(rows, of, t, &frame, out, err);
 }
 
 /** Null in every column of a side. */
-static fz_code take_nulls(fz_rows *rows, fz_evolve_side side, fz_err *err) {
-    for (size_t i = 0; i < rows->batch->column_count; i++) {
-        if (rows->layout->owned[side][i]) {
-            FZ_TRY(fz_column_append_null(&rows->batch->columns[i], err));
+static fz_code take_nulls(table *t, fz_evolve_side side, fz_err *err) {
+    for (size_t i = 0; i < t->batch->column_count; i++) {
+        if (t->layout->owned[side][i]) {
+            FZ_TRY(fz_column_append_null(&t->batch->columns[i], err));
         }
     }
     return FZ_OK;
 }
 
-static fz_code decode_side(fz_rows *rows, plan *p, const uint8_t *data, size_t size, fz_err *err) {
-    return p ? fz_decoder_decode(p->decoder, data, size, rows->batch, err)
-             : take_nulls(rows, FZ_EVOLVE_KEY, err);
+static fz_code find_key(fz_rows *rows, table *t, const fz_record *record, plan **key,
+                        size_t *key_at, fz_err *err) {
+    if (!t->key.schemas || !record->key) {
+        return FZ_OK;
+    }
+    fz_str bytes = fz_str_make(record->key, record->key_size);
+    return find_plan(rows, &t->key, t, record, bytes, key, key_at, err);
 }
 
-/** Both plans on one layout: opening one may bring a newer layout, on which the other must be opened again. */
+/**
+ * Both plans on one layout: opening one may bring a newer layout, on which the other must be opened
+ * again. Where the value says which table it is, it comes first.
+ */
 static fz_code find_plans(fz_rows *rows, const fz_record *record, plan **value, size_t *value_at,
                           plan **key, size_t *key_at, fz_err *err) {
-    const fz_layout *layout;
     *key = NULL;
     do {
-        layout = rows->layout;
-        if (rows->key.schemas && record->key) {
-            fz_str bytes = fz_str_make(record->key, record->key_size);
-            FZ_TRY(find_plan(rows, &rows->key, record, bytes, key, key_at, err));
+        if (rows->own) {
+            FZ_TRY(find_key(rows, rows->own, record, key, key_at, err));
         }
         fz_str bytes = fz_str_make(record->value, record->value_size);
-        FZ_TRY(find_plan(rows, &rows->value, record, bytes, value, value_at, err));
-    } while (FZ_UNLIKELY(rows->layout != layout));
+        FZ_TRY(find_plan(rows, &rows->value, rows->own, record, bytes, value, value_at, err));
+        if (!rows->own) {
+            FZ_TRY(find_key(rows, (*value)->table, record, key, key_at, err));
+        }
+    } while (FZ_UNLIKELY(!(*value)->decoder || (*key && !(*key)->decoder)));
     return FZ_OK;
 }
 
-static fz_code take_value(fz_rows *rows, int32_t partition, const fz_record *record, fz_err *err) {
+static fz_code take_value(fz_rows *rows, int32_t partition, const fz_record *record, table **into,
+                          fz_err *err) {
     plan *value = NULL, *key = NULL;
     size_t value_at = 0, key_at = 0;
     FZ_TRY(find_plans(rows, record, &value, &value_at, &key, &key_at, err));
-    int64_t before = rows->batch->rows;
+    table *t = value->table;
+    int64_t before = t->batch->rows;
     fz_code code = fz_decoder_decode(value->decoder, record->value + value_at,
-                                     record->value_size - value_at, rows->batch, err);
-    if (FZ_LIKELY(code == FZ_OK) && rows->key.schemas) {
-        code = decode_side(rows, key, key ? record->key + key_at : NULL,
-                           key ? record->key_size - key_at : 0, err);
+                                     record->value_size - value_at, t->batch, err);
+    if (FZ_LIKELY(code == FZ_OK) && t->key.schemas) {
+        code = key ? fz_decoder_decode(key->decoder, record->key + key_at,
+                                       record->key_size - key_at, t->batch, err)
+                   : take_nulls(t, FZ_EVOLVE_KEY, err);
     }
     if (FZ_LIKELY(code == FZ_OK)) {
-        fz_meta_columns_set_partition(rows->meta, partition);
-        code = fz_meta_columns_append(rows->meta, record, rows->record_schema_id, err);
+        fz_meta_columns_set_partition(t->meta, partition);
+        code = fz_meta_columns_append(t->meta, record, rows->record_schema_id, err);
     }
     if (FZ_UNLIKELY(code != FZ_OK)) {
-        fz_batch_truncate(rows->batch, before);
+        fz_batch_truncate(t->batch, before);
         return code;
     }
-    rows->batch->rows = before + 1;
+    t->batch->rows = before + 1;
+    *into = t;
     return FZ_OK;
 }
 
@@ -428,7 +541,8 @@ static bool of_record(const fz_rows *rows, fz_code code, const fz_err *err) {
     return code == FZ_LIMIT && err->kind != NULL;
 }
 
-static fz_code take_record(fz_rows *rows, fz_stream_part *part, const fz_record *record, fz_err *err) {
+static fz_code take_record(fz_rows *rows, fz_stream_part *part, const fz_record *record,
+                           fz_err *err) {
     rows->record_schema_id = -1;
     if (FZ_UNLIKELY(!record->value)) {
         rows->counts.tombstones++;
@@ -441,10 +555,11 @@ static fz_code take_record(fz_rows *rows, fz_stream_part *part, const fz_record 
                         (long long)rows->host->config->max_record_size);
         return bad_record(rows, part, record, record->offset, err);
     }
-    fz_code code = take_value(rows, part->partition, record, err);
-    if (code == FZ_LIMIT && !err->kind && rows->batch && rows->batch->rows > 0) {
-        FZ_TRY(spill(rows, err)); // memory: encode what is there and try once more
-        code = take_value(rows, part->partition, record, err);
+    table *t = NULL;
+    fz_code code = take_value(rows, part->partition, record, &t, err);
+    if (code == FZ_LIMIT && !err->kind && has_rows(rows)) {
+        FZ_TRY(spill_all(rows, err)); // memory: encode what is there and try once more
+        code = take_value(rows, part->partition, record, &t, err);
     }
     if (FZ_UNLIKELY(code != FZ_OK)) {
         if (of_record(rows, code, err)) {
@@ -456,14 +571,18 @@ static fz_code take_record(fz_rows *rows, fz_stream_part *part, const fz_record 
         }
         return code;
     }
-    int64_t row = rows->batch->rows - 1;
-    rows->row_part[row] = part;
-    rows->row_offset[row] = record->offset;
-    rows->counts.rows++;
-    rows->batch_bytes += (int64_t)(record->value_size + record->key_size);
-    part->last_row = record->offset;
-    if (row + 1 >= BATCH_ROWS || rows->batch_bytes >= BATCH_BYTES) {
-        return spill(rows, err);
+    int64_t row = t->batch->rows - 1;
+    t->row_part[row] = part;
+    t->row_offset[row] = record->offset;
+    t->row_count++;
+    t->batch_bytes += (int64_t)(record->value_size + record->key_size);
+    if (t->sink) {
+        t->last_rows[part->partition] = record->offset;
+    } else {
+        part->last_row = record->offset;
+    }
+    if (row + 1 >= BATCH_ROWS || t->batch_bytes >= BATCH_BYTES) {
+        return spill(t, err);
     }
     return FZ_OK;
 }
@@ -489,8 +608,8 @@ fz_code fz_rows_take(fz_rows *rows, fz_stream_part *part, fz_err *err) {
     }
     if (part->at > first) {
         const fz_record *last = &fetch->records[part->at - 1];
-        part->fingerprint = (fz_commit_fingerprint){part->partition, last->offset, last->timestamp_ms,
-                                                    fz_record_hash(last)};
+        part->fingerprint = (fz_commit_fingerprint){part->partition, last->offset,
+                                                    last->timestamp_ms, fz_record_hash(last)};
     }
     if (code == FZ_OK && part->at == fetch->count && fetch->end && fetch->end_offset > part->next) {
         part->next = fetch->end_offset;
@@ -505,20 +624,37 @@ fz_code fz_rows_take(fz_rows *rows, fz_stream_part *part, fz_err *err) {
     return code;
 }
 
-fz_code fz_rows_cut(fz_rows *rows, fz_stream_part *const *parts, size_t count, fz_err *err) {
-    FZ_TRY(finish_files(rows, err));
-    fz_stream *stream = rows->stream;
-    FZ_CLEANUP(fz_json_release) json_t *letters = json_array();
-    if (rows->letters) {
-        FZ_TRY(fz_letters_finish(rows->letters, letters, err));
-        fz_letters_free(rows->letters);
-        rows->letters = NULL;
+// --- cuts
+
+/** Into the stream's cut, under its mutex; then the table has nothing since the last cut. */
+static void give_files(table *t, fz_stream_cut *cut) {
+    fz_iceberg_append *to = cut->files;
+    if (t->sink && t->row_count > 0) {
+        fz_stream_share *share = fz_stream_cut_share(cut, t->sink);
+        to = share->files;
+        share->rows += t->row_count;
+        earlier(&share->oldest_file_ms, t->early_oldest_ms);
+        for (int32_t p = 0; p < t->last_count && p < share->last_count; p++) {
+            share->last_rows[p] =
+                t->last_rows[p] > share->last_rows[p] ? t->last_rows[p] : share->last_rows[p];
+        }
+    } else if (!t->sink) {
+        cut->counts.rows += t->row_count;
+        earlier(&cut->oldest_file_ms, t->early_oldest_ms);
     }
-    fz_mutex_lock(&stream->mutex);
-    json_array_extend(stream->cut.letters, letters);
-    for (size_t i = 0; i < fz_iceberg_append_count(rows->early); i++) {
-        fz_iceberg_append_add(stream->cut.files, fz_iceberg_append_at(rows->early, i));
+    for (size_t i = 0; i < fz_iceberg_append_count(t->early); i++) {
+        fz_iceberg_append_add(to, fz_iceberg_append_at(t->early, i));
     }
+    cut->bytes += t->early_bytes;
+    fz_iceberg_append_free(t->early);
+    t->early = no_files();
+    t->early_bytes = t->early_oldest_ms = t->row_count = 0;
+    for (int32_t p = 0; p < t->last_count; p++) {
+        t->last_rows[p] = -1;
+    }
+}
+
+static void give_moves(fz_stream_cut *cut, fz_stream_part *const *parts, size_t count) {
     for (size_t i = 0; i < count; i++) {
         fz_stream_part *part = parts[i];
         if (part->next > part->start) {
@@ -528,18 +664,52 @@ fz_code fz_rows_cut(fz_rows *rows, fz_stream_part *const *parts, size_t count, f
                                    .end = part->next,
                                    .last_row = part->last_row,
                                    .fingerprint = part->fingerprint};
-            fz_vec_push(&stream->cut.moves, move);
+            fz_vec_push(&cut->moves, move);
             part->start = part->next;
             part->last_row = -1;
         }
     }
-    fz_stream_counts_add(&stream->cut.counts, &rows->counts);
-    stream->cut.bytes += rows->early_bytes;
-    earlier(&stream->cut.oldest_file_ms, rows->early_oldest_ms);
-    fz_mutex_unlock(&stream->mutex);
-    memset(&rows->counts, 0, sizeof rows->counts);
-    fz_iceberg_append_free(rows->early);
-    rows->early = fz_iceberg_append_new(FZ_STR("00000000-0000-0000-0000-000000000000"));
-    rows->early_bytes = rows->early_oldest_ms = 0;
-    return FZ_OK;
+}
+
+/** A home's letters are its own files, others are owed. */
+static void give_letters(fz_rows *rows, const fz_iceberg_append *letters, int64_t oldest_ms) {
+    fz_stream_cut *cut = &rows->stream->cut;
+    for (size_t i = 0; i < fz_iceberg_append_count(letters); i++) {
+        const fz_iceberg_file *file = fz_iceberg_append_at(letters, i);
+        if (rows->stream->by_record) {
+            fz_iceberg_append_add(cut->files, file);
+            earlier(&cut->oldest_file_ms, oldest_ms);
+        } else {
+            json_array_append_new(cut->letters, fz_json_string(file->path));
+        }
+    }
+}
+
+fz_code fz_rows_cut(fz_rows *rows, fz_stream_part *const *parts, size_t count, fz_err *err) {
+    for (size_t i = 0; i < rows->tables.count; i++) {
+        FZ_TRY(finish_files(rows->tables.data[i], err));
+    }
+    fz_stream *stream = rows->stream;
+    fz_iceberg_append *letters = no_files();
+    int64_t letters_bytes = 0, letters_ms = 0;
+    fz_code code = FZ_OK;
+    if (rows->letters) {
+        code = fz_letters_finish(rows->letters, letters, &letters_bytes, &letters_ms, err);
+        fz_letters_free(rows->letters);
+        rows->letters = NULL;
+    }
+    if (code == FZ_OK) {
+        fz_mutex_lock(&stream->mutex);
+        give_letters(rows, letters, letters_ms);
+        for (size_t i = 0; i < rows->tables.count; i++) {
+            give_files(rows->tables.data[i], &stream->cut);
+        }
+        give_moves(&stream->cut, parts, count);
+        fz_stream_counts_add(&stream->cut.counts, &rows->counts);
+        stream->cut.bytes += stream->by_record ? letters_bytes : 0;
+        fz_mutex_unlock(&stream->mutex);
+        memset(&rows->counts, 0, sizeof rows->counts);
+    }
+    fz_iceberg_append_free(letters);
+    return code;
 }

@@ -403,7 +403,8 @@ static void tick_idle(fz_service *service, slot *s, fz_stream_state state, bool 
             settle_outbox(s);
         } else if (stream->opened && !is_over(state) && !service->finishing) {
             attach_held(service, s);
-            if (service->host->once && !s->attached && all_done(stream)) {
+            if (service->host->once && !s->attached && all_done(stream) &&
+                !fz_outbox_waits(stream)) {
                 fz_stream_set_state(stream, FZ_STREAM_DONE, NULL);
             }
         }
@@ -425,7 +426,7 @@ static void tick_idle(fz_service *service, slot *s, fz_stream_state state, bool 
         detach_all(service, s);
         return;
     }
-    if (service->host->once && all_done(stream)) {
+    if (service->host->once && all_done(stream) && !fz_outbox_waits(stream)) {
         detach_all(service, s);
         fz_stream_set_state(stream, FZ_STREAM_DONE, NULL);
         return;

@@ -7,6 +7,7 @@
 #include "base/codec/hash.h"
 #include "base/memory.h"
 #include "base/rand.h"
+#include "flow/ingest/record_tables.h"
 
 const char *fz_stream_state_name(fz_stream_state state) {
     static const char *const names[] = {
@@ -29,26 +30,38 @@ void fz_stream_cut_reset(fz_stream_cut *cut) {
     fz_iceberg_append_free(cut->files);
     fz_vec_deinit(&cut->moves);
     json_decref(cut->letters);
+    for (size_t i = 0; i < cut->shares.count; i++) {
+        fz_stream_share_deinit(&cut->shares.data[i]);
+    }
+    fz_vec_deinit(&cut->shares);
     memset(cut, 0, sizeof *cut);
     fz_rand_uuid(cut->commit);
     cut->files = fz_iceberg_append_new(fz_str_from(cut->commit));
     cut->letters = json_array();
 }
 
-/** Table name from the pattern: `{topic}` replaced, what catalogs cannot hold made `_`. */
-static char *table_name(fz_str pattern, fz_str topic) {
+/** What catalogs cannot hold made `_`. */
+static void append_clean(fz_buf *name, fz_str text) {
+    for (size_t i = 0; i < text.size; i++) {
+        char c = text.data[i];
+        bool kept = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                    c == '_' || (c & 0x80);
+        fz_buf_append_byte(name, (uint8_t)(kept ? c : '_'));
+    }
+}
+
+/** Table name from the pattern: `{topic}` and `{record}` replaced. */
+static char *table_name(fz_str pattern, fz_str topic, fz_str record) {
     FZ_CLEANUP(fz_buf_deinit) fz_buf name = {0};
     size_t at = 0;
     while (at < pattern.size) {
         fz_str rest = fz_str_slice(pattern, at, pattern.size);
         if (fz_str_starts_with(rest, FZ_STR("{topic}"))) {
-            for (size_t i = 0; i < topic.size; i++) {
-                char c = topic.data[i];
-                bool kept = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                            (c >= '0' && c <= '9') || c == '_' || (c & 0x80);
-                fz_buf_append_byte(&name, (uint8_t)(kept ? c : '_'));
-            }
+            append_clean(&name, topic);
             at += 7;
+        } else if (fz_str_starts_with(rest, FZ_STR("{record}"))) {
+            append_clean(&name, record);
+            at += 8;
         } else {
             fz_buf_append_byte(&name, (uint8_t)pattern.data[at++]);
         }
@@ -69,9 +82,7 @@ static char *letters_name(const fz_stream *stream, fz_str pattern) {
             fz_buf_append_str(&name, fz_str_from(stream->table_name));
             at += 7;
         } else if (fz_str_starts_with(rest, FZ_STR("{topic}"))) {
-            char *topic = table_name(FZ_STR("{topic}"), fz_str_from(stream->topic));
-            fz_buf_append_str(&name, fz_str_from(topic));
-            fz_free(topic);
+            append_clean(&name, fz_str_from(stream->topic));
             at += 7;
         } else {
             fz_buf_append_byte(&name, (uint8_t)pattern.data[at++]);
@@ -80,12 +91,37 @@ static char *letters_name(const fz_stream *stream, fz_str pattern) {
     return fz_str_dup(fz_buf_view(&name));
 }
 
+char *fz_stream_record_table(const fz_stream *stream, fz_str record) {
+    return table_name(stream->entry->catalog.items[0].table, fz_str_from(stream->topic), record);
+}
+
+bool fz_stream_keeps_letters(const fz_stream *stream) {
+    return stream->entry->on_error == FZ_ON_ERROR_DEAD_LETTER &&
+           stream->entry->dead_letter.to_table;
+}
+
+/** A table a record type: the stream's own is that of dead letters, whose commits decide (R19). */
+static void make_home(fz_stream *stream) {
+    const fz_config_dead_letter *letters = &stream->entry->dead_letter;
+    fz_str pattern = letters->to_table ? letters->table : FZ_STR("{table}__dead_letters");
+    char *name = letters_name(stream, pattern);
+    char *dot = strrchr(name, '.');
+    fz_free(stream->space);
+    fz_free(stream->table_name);
+    stream->space = fz_str_dup(fz_str_make(name, (size_t)(dot - name)));
+    stream->table_name = fz_str_dup(fz_str_from(dot + 1));
+    fz_free(name);
+}
+
 /** What decides which records become which rows (R22). */
 static void make_route(fz_stream *stream) {
     const fz_config_entry *entry = stream->entry;
     FZ_CLEANUP(fz_buf_deinit) fz_buf text = {0};
     fz_buf_printf(&text, "%s|%.*s|%d|%d|%d", stream->topic, FZ_STR_ARGS(entry->value.message),
                   (int)entry->key.format, (int)entry->key.mode, (int)entry->write_mode);
+    if (stream->by_record) {
+        fz_buf_printf(&text, "|%.*s", FZ_STR_ARGS(entry->catalog.items[0].table));
+    }
     fz_xxh3_128_hex(text.data, text.size, stream->route);
 }
 
@@ -93,7 +129,7 @@ static void resolve_location(fz_stream *stream) {
     const fz_config_entry *entry = stream->entry;
     const fz_config_catalog *catalog = &entry->catalog.items[0];
     fz_str bucket = entry->storage.bucket;
-    bool one_table = entry->topics.count == 1 || stream->several_topics;
+    bool one_table = !stream->by_record && (entry->topics.count == 1 || stream->several_topics);
     if (bucket.size > 0 && entry->storage.bucket_in_entry && one_table) {
         stream->location = fz_str_dup(bucket);
         stream->location_exact = true;
@@ -148,17 +184,23 @@ fz_stream *fz_stream_new(const fz_ingest_host *host, const fz_config_entry *entr
     stream->entry = entry;
     stream->topic = fz_str_dup(topic);
     stream->space = fz_str_dup(catalog->database);
-    stream->table_name = table_name(catalog->table, topic);
+    stream->by_record = fz_str_find_str(catalog->table, FZ_STR("{record}")) != SIZE_MAX;
+    stream->table_name =
+        table_name(stream->by_record ? FZ_STR("{topic}") : catalog->table, topic, (fz_str){0});
+    if (stream->by_record) {
+        make_home(stream);
+    }
     stream->full_name = fz_str_printf("%s.%s", stream->space, stream->table_name);
     stream->several_topics = several_topics;
     fz_mutex_init(&stream->mutex);
+    fz_mutex_init(&stream->tables_mutex);
     fz_cond_init(&stream->cond);
     stream->state = FZ_STREAM_PENDING;
     stream->err_partition = -1;
     stream->err_offset = -1;
     stream->retry_at_ms = 0;
     stream->snapshot_id = -1;
-    if (entry->on_error == FZ_ON_ERROR_DEAD_LETTER && entry->dead_letter.to_table) {
+    if (!stream->by_record && fz_stream_keeps_letters(stream)) {
         stream->letters_name = letters_name(stream, entry->dead_letter.table);
     }
     make_route(stream);
@@ -186,9 +228,10 @@ void fz_stream_free(fz_stream *stream) {
     fz_layout_unref(stream->layout);
     fz_layout_unref(stream->committed);
     fz_iceberg_metadata_unref(stream->metadata);
+    fz_stream_cut_reset(&stream->cut);
     fz_iceberg_append_free(stream->cut.files);
-    fz_vec_deinit(&stream->cut.moves);
     json_decref(stream->cut.letters);
+    fz_record_tables_free(stream);
     json_decref(stream->owed);
     json_decref(stream->delivered);
     fz_free(stream->parts);
@@ -203,6 +246,7 @@ void fz_stream_free(fz_stream *stream) {
     fz_free(stream->location);
     fz_cond_deinit(&stream->cond);
     fz_mutex_deinit(&stream->mutex);
+    fz_mutex_deinit(&stream->tables_mutex);
     fz_free(stream);
 }
 
@@ -220,12 +264,14 @@ fz_code fz_stream_make_schemas(fz_stream *stream, fz_err *err) {
                                          .topic = fz_str_from(stream->topic),
                                          .mapping = mapping_of(entry),
                                          .clock = stream->host->clock,
-                                         .side_name = "value"};
+                                         .side_name = "value",
+                                         .by_record = stream->by_record};
     stream->schemas = fz_writer_schemas_new(&options);
     if (entry->key.format != FZ_CONFIG_FORMAT_NONE && entry->key.mode != FZ_KEY_MODE_NONE) {
         options.side = &entry->key;
         options.is_key = true;
         options.side_name = "key";
+        options.by_record = false;
         stream->key_schemas = fz_writer_schemas_new(&options);
     }
     return FZ_OK;
@@ -301,28 +347,29 @@ void fz_stream_fail(fz_stream *stream, const fz_err *err) {
     fz_mutex_unlock(&stream->mutex);
 }
 
-fz_code fz_stream_bind(fz_stream *stream, fz_writer_schema_entry *schema, fz_evolve_side side,
-                       fz_layout **layout, fz_schema **bound, fz_err *err) {
+fz_code fz_stream_bind(fz_stream *stream, fz_record_table *table, fz_writer_schema_entry *schema,
+                       fz_evolve_side side, fz_layout **layout, fz_schema **bound, fz_err *err) {
     FZ_CLEANUP(fz_buf_deinit) fz_buf changes = {0};
     fz_mutex_lock(&stream->mutex);
+    fz_layout **current = table ? &table->layout : &stream->layout;
     fz_code code = FZ_OK;
-    if (!schema->bound || schema->bound_number != stream->layout->number) {
+    if (!schema->bound || schema->bound_number != (*current)->number) {
         fz_schema *fresh = NULL;
         bool is_key = side == FZ_EVOLVE_KEY;
         bool older = fz_writer_schemas_is_older(is_key ? stream->key_schemas : stream->schemas, schema);
         fz_schema *shape = is_key ? fz_layout_key_shape(stream->entry, schema->shape)
                                   : fz_schema_ref(schema->shape);
-        code = fz_layout_bind(&stream->layout, stream->entry, shape, side, schema->may_change, older,
+        code = fz_layout_bind(current, stream->entry, shape, side, schema->may_change, older,
                               &fresh, &changes, err);
         fz_schema_unref(shape);
         if (code == FZ_OK) {
             fz_schema_unref(schema->bound);
             schema->bound = fresh;
-            schema->bound_number = stream->layout->number;
+            schema->bound_number = (*current)->number;
         }
     }
     if (code == FZ_OK) {
-        *layout = fz_layout_ref(stream->layout);
+        *layout = fz_layout_ref(*current);
         *bound = fz_schema_ref(schema->bound);
     }
     fz_mutex_unlock(&stream->mutex);
@@ -332,7 +379,8 @@ fz_code fz_stream_bind(fz_stream *stream, fz_writer_schema_entry *schema, fz_evo
     }
     if (changes.size > 0) {
         FZ_LOG(stream->host->log, FZ_LOG_INFO, "schema_update", FZ_KV_TEXT("topic", stream->topic),
-               FZ_KV_TEXT("table", stream->full_name), FZ_KV_INT("schema_id", schema->frame.id),
+               FZ_KV_TEXT("table", table ? table->full_name : stream->full_name),
+               FZ_KV_INT("schema_id", schema->frame.id),
                FZ_KV_STR("changes", fz_buf_view(&changes)));
     }
     return FZ_OK;

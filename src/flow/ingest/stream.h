@@ -75,13 +75,19 @@ typedef struct fz_stream_counts {
 
 void fz_stream_counts_add(fz_stream_counts *to, const fz_stream_counts *from);
 
+/** A table of one record type beside the home (record_tables.h). */
+typedef struct fz_record_table fz_record_table;
+/** What a cut holds of one of them. */
+typedef struct fz_stream_share fz_stream_share;
+
 /** What lanes gave for one commit. */
 typedef struct fz_stream_cut {
     fz_iceberg_append *files;
     char commit[37];
     FZ_VEC(fz_commit_move) moves;
     fz_stream_counts counts;
-    json_t *letters; // URIs of staged dead letters
+    json_t *letters;                       // URIs of staged dead letters
+    FZ_VEC(struct fz_stream_share) shares; // files of record types
     int64_t oldest_file_ms;
     int64_t bytes;
 } fz_stream_cut;
@@ -100,6 +106,7 @@ typedef struct fz_stream {
     char *table_name;
     char *full_name; // namespace.table
     char *letters_name; // of the dead-letter table, with its namespace; NULL: none
+    bool by_record; // a table a record type; the stream's own, the home, is then that of dead letters
     char *location;  // wanted
     bool location_exact;
     bool several_topics; // others go into the same table
@@ -110,6 +117,7 @@ typedef struct fz_stream {
     fz_writer_schemas *key_schemas; // NULL: no key columns
     fz_commit_options commit_options;
     fz_content_proof_context proof;
+    fz_mutex tables_mutex; // held while tables of records are opened; taken before `mutex`
     _Atomic bool stop; // waits inside commits end
     _Atomic bool halt; // suspended: lanes read no further
     fz_mutex mutex; // guards all below
@@ -130,6 +138,8 @@ typedef struct fz_stream {
     int32_t target_count;
     bool *held;       // [held_count] partitions that the group gave to this process; the service's own
     int32_t held_count;
+    FZ_VEC(fz_record_table *) tables; // of record types met so far
+    int64_t layout_epoch;             // of their layouts
     int64_t epoch;       // raised when everything uncommitted is dropped
     bool needs_rewind;   // the service closes and opens the readers again at the table's position
     fz_cut_stage stage;
@@ -176,13 +186,15 @@ void fz_stream_fail(fz_stream *stream, const fz_err *err);
 /**
  * The layout and bound shape for a record's writer schema; evolves the stream's layout if it must.
  *
+ * table   NULL: the stream's own
  * schema  of stream->schemas or key_schemas
  * layout  a reference to the layout that `bound` belongs to
  * bound   a reference
  * Errors: UNSUPPORTED kind schema_incompatible...: suspend, or a record error by evolution.incompatible.
  * Any thread.
  */
-FZ_CHECKED fz_code fz_stream_bind(fz_stream *stream, fz_writer_schema_entry *schema, fz_evolve_side side,
+FZ_CHECKED fz_code fz_stream_bind(fz_stream *stream, fz_record_table *table,
+                                  fz_writer_schema_entry *schema, fz_evolve_side side,
                                   fz_layout **layout, fz_schema **bound, fz_err *err);
 
 /** A commit without rows of the present table that only edits the state; the metadata is kept. *state may be NULL. */
@@ -197,5 +209,10 @@ void fz_stream_commit(fz_stream *stream);
 void fz_stream_settle_outbox(fz_stream *stream);
 
 void fz_stream_cut_reset(fz_stream_cut *cut);
+
+/** Name of the table of a record type; fz_free it. */
+char *fz_stream_record_table(const fz_stream *stream, fz_str record);
+/** Do records that cannot become rows go into a table? */
+bool fz_stream_keeps_letters(const fz_stream *stream);
 
 #endif

@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "flow/ingest/outbox.h"
+#include "flow/ingest/record_tables.h"
 
 /** Table properties that go with the commit: the link, when it changed. New reference or NULL. */
 static json_t *changed_properties(const fz_layout *committed, const fz_layout *layout) {
@@ -57,6 +58,9 @@ static void take_done(fz_stream *stream, const fz_layout *sent, fz_commit_outcom
         stream->parts[move->partition].committed = move->end;
     }
     fz_stream_counts_add(&stream->run, &stream->cut.counts);
+    for (size_t i = 0; i < stream->cut.shares.count; i++) {
+        stream->cut.shares.data[i].table->run.rows += stream->cut.shares.data[i].rows;
+    }
     stream->snapshot_id = outcome->snapshot_id;
     stream->commits++;
     stream->conflicts += outcome->conflicts;
@@ -98,14 +102,37 @@ static void finish(fz_stream *stream, bool rewind) {
     fz_mutex_unlock(&stream->mutex);
 }
 
+/** What is owed already is as much as a home may hold: nothing more is decided until some of it is
+ * delivered (E6). */
+static void wait_for_room(fz_stream *stream) {
+    while (fz_outbox_size(stream) > FZ_OUTBOX_MAX && !stream->stop) {
+        fz_err err = {0};
+        if (fz_outbox_deliver(stream, &err) == FZ_OK) {
+            return;
+        }
+        fz_stream_set_state(stream, FZ_STREAM_DEGRADED, &err);
+        for (int i = 0; i < 50 && !stream->stop; i++) {
+            fz_clock_sleep_ms(stream->host->clock, 100);
+        }
+    }
+}
+
 void fz_stream_commit(fz_stream *stream) {
+    wait_for_room(stream);
+    json_t *owed = NULL;
+    fz_err why = {0};
+    if (fz_outbox_entries(stream, &stream->cut, &owed, &why) != FZ_OK) {
+        FZ_LOG(stream->host->log, FZ_LOG_WARN, "rows_dropped", FZ_KV_TEXT("topic", stream->topic),
+               FZ_KV_TEXT("error", fz_err_text(&why)));
+        finish(stream, true);
+        return;
+    }
     fz_mutex_lock(&stream->mutex);
     fz_layout *layout = fz_layout_ref(stream->layout);
     fz_layout *committed = fz_layout_ref(stream->committed);
     int32_t schema_id = fz_iceberg_metadata_schema_id(stream->metadata);
     fz_mutex_unlock(&stream->mutex);
     json_t *properties = changed_properties(committed, layout);
-    json_t *owed = fz_outbox_entry(stream, &stream->cut);
     bool schema_changed = !fz_type_equal(&layout->schema->root, &committed->schema->root);
     fz_commit_batch batch = {
         .op = fz_iceberg_append_count(stream->cut.files) > 0 ? "append" : "offsets",

@@ -41,8 +41,7 @@ struct fz_writer_schemas {
     FZ_VEC(owned_entry *) entries; // all that were given out
     owned_entry *fixed;            // raw or configured
     owned_entry *unframed;         // newest of the subject when it was first wanted
-    int32_t newest_version;
-    char *record_name; // of the first schema that a record named; NULL: none yet
+    char *record_name;             // of the first schema that a record named; NULL: none yet
 };
 
 fz_writer_schemas *fz_writer_schemas_new(const fz_writer_schemas_options *options) {
@@ -229,6 +228,7 @@ static fz_code entry_of_registry(fz_writer_schemas *schemas, const fz_registry_s
     FZ_TRY(parse_schema(schemas->options.side_name, from->type, from->text, from->references,
                         from->reference_count, &schema, record_name, err));
     FZ_TRY(make_entry(schemas, schema, out, err));
+    (*out)->entry.record = *record_name;
     *subject = fz_writer_schemas_subject(&schemas->options, *record_name);
     (*out)->entry.frame = (fz_registry_frame){.id = from->id};
     return FZ_OK;
@@ -294,7 +294,9 @@ static fz_code make_fixed(fz_writer_schemas *schemas, owned_entry **out, fz_err 
                                "%s.schema is of a format that is not told: set %s.format", name,
                                name);
     }
-    return make_entry(schemas, schema, out, err);
+    FZ_TRY(make_entry(schemas, schema, out, err));
+    (*out)->entry.record = record_name;
+    return FZ_OK;
 }
 
 static fz_code find_fixed(fz_writer_schemas *schemas, owned_entry **out, fz_err *err) {
@@ -364,16 +366,9 @@ static void set_subject(owned_entry *owned, char *subject, int32_t version) {
     owned->entry.version = version;
 }
 
-static void saw_version(fz_writer_schemas *schemas, int32_t version) {
-    if (version > schemas->newest_version) {
-        schemas->newest_version = version;
-    }
-}
-
 // Give the entry to the map, unless an equal one is there: then that one, and this one is freed.
 static owned_entry *settle_latest(fz_writer_schemas *schemas, owned_entry *owned) {
     fz_mutex_lock(&schemas->mutex);
-    saw_version(schemas, owned->entry.version);
     fz_str key = slot_key(&owned->entry.frame);
     slot *s = (slot *)fz_map_find(&schemas->slots, key);
     if (owned->entry.frame.id < 0) {
@@ -534,7 +529,6 @@ static fz_code load(fz_writer_schemas *schemas, const fz_registry_frame *frame, 
     }
     fz_mutex_lock(&schemas->mutex);
     fz_vec_push(&schemas->entries, owned);
-    saw_version(schemas, version);
     if (!schemas->record_name && record_name.size) {
         schemas->record_name = fz_str_dup(record_name);
     }
@@ -677,7 +671,14 @@ fz_code fz_writer_schemas_find(fz_writer_schemas *schemas, const fz_registry_fra
 
 bool fz_writer_schemas_is_older(fz_writer_schemas *schemas, const fz_writer_schema_entry *entry) {
     fz_mutex_lock(&schemas->mutex);
-    bool older = entry->version > 0 && entry->version < schemas->newest_version;
+    bool older = false;
+    for (size_t i = 0; entry->version > 0 && i < schemas->entries.count && !older; i++) {
+        const fz_writer_schema_entry *other = &schemas->entries.data[i]->entry;
+        older = other->version > entry->version &&
+                (!schemas->options.by_record ||
+                 (fz_str_equal(other->record, entry->record) &&
+                  fz_str_equal(other->subject, entry->subject)));
+    }
     fz_mutex_unlock(&schemas->mutex);
     return older;
 }

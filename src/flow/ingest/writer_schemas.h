@@ -18,6 +18,7 @@ typedef struct fz_writer_schema_entry {
     fz_str subject;   // where it was found by name; empty: by id
     int32_t version;
     char *texts;
+    fz_str record; // full name of the record, in the schema; empty: it has none
     // the last binding
     int64_t bound_number; // number of the layout, -1: none
     fz_schema *bound;
@@ -34,6 +35,7 @@ typedef struct fz_writer_schemas_options {
     fz_mapping_options mapping;
     fz_clock *clock;
     const char *side_name; // "value", "key"
+    bool by_record;        // a table a record type: versions of other records tell nothing
 } fz_writer_schemas_options;
 
 fz_writer_schemas *fz_writer_schemas_new(const fz_writer_schemas_options *options);
