@@ -20,14 +20,16 @@ void fz_kafka_trouble_deinit(fz_kafka_trouble *trouble) {
     fz_mutex_deinit(&trouble->mutex);
 }
 
-/** The client's own lines go through the log; a failed connection is remembered. Any thread of the client. */
+/** The client's own lines go through the log; a failed connection is remembered. Any thread of the
+ * client. */
 static void on_log(const rd_kafka_t *rk, int level, const char *facility, const char *text) {
     fz_kafka_trouble *trouble = (fz_kafka_trouble *)rd_kafka_opaque(rk);
     if (strcmp(facility, "FAIL") == 0) {
         fz_mutex_lock(&trouble->mutex);
         const char *from = strstr(text, "]: ");
         snprintf(trouble->text, sizeof trouble->text, "%s", from ? from + 3 : text);
-        trouble->denied = strcasestr(text, "authenti") != NULL || strcasestr(text, "credential") != NULL;
+        trouble->denied =
+            strcasestr(text, "authenti") != NULL || strcasestr(text, "credential") != NULL;
         fz_mutex_unlock(&trouble->mutex);
     }
     fz_log_level to = level <= 4 ? FZ_LOG_WARN : level <= 6 ? FZ_LOG_INFO : FZ_LOG_DEBUG;
@@ -70,19 +72,22 @@ fz_code fz_kafka_error(fz_kafka_trouble *trouble, rd_kafka_resp_err_t error, con
     case RD_KAFKA_RESP_ERR_SASL_AUTHENTICATION_FAILED:
     case RD_KAFKA_RESP_ERR__AUTHENTICATION:
         return fz_err_set_kind(err, FZ_DENIED, "denied", "cannot %s: %s at \"%s\"", what,
-                               last[0] && denied ? last : rd_kafka_err2str(error), trouble->servers);
+                               last[0] && denied ? last : rd_kafka_err2str(error),
+                               trouble->servers);
     default:
         if (denied) {
             return fz_err_set_kind(err, FZ_DENIED, "denied", "cannot %s: %s at \"%s\"", what, last,
                                    trouble->servers);
         }
-        return fz_err_set(err, FZ_UNAVAILABLE, "cannot %s: no answer from the Kafka brokers at \"%s\" "
-                         "(kafka.bootstrap_servers): %s",
-                         what, trouble->servers, last[0] ? last : rd_kafka_err2str(error));
+        return fz_err_set(err, FZ_UNAVAILABLE,
+                          "cannot %s: no answer from the Kafka brokers at \"%s\" "
+                          "(kafka.bootstrap_servers): %s",
+                          what, trouble->servers, last[0] ? last : rd_kafka_err2str(error));
     }
 }
 
-static fz_code set_property(rd_kafka_conf_t *conf, const char *name, const char *value, fz_err *err) {
+fz_code fz_kafka_client_set(rd_kafka_conf_t *conf, const char *name, const char *value,
+                            fz_err *err) {
     char text[400];
     if (rd_kafka_conf_set(conf, name, value, text, sizeof text) == RD_KAFKA_CONF_OK) {
         return FZ_OK;
@@ -99,19 +104,21 @@ static fz_code set_property(rd_kafka_conf_t *conf, const char *name, const char 
 static fz_code set_number(rd_kafka_conf_t *conf, const char *name, int64_t value, fz_err *err) {
     char text[24];
     snprintf(text, sizeof text, "%lld", (long long)value);
-    return set_property(conf, name, text, err);
+    return fz_kafka_client_set(conf, name, text, err);
 }
 
 static int64_t clamp(int64_t value, int64_t low, int64_t high) {
     return value < low ? low : value > high ? high : value;
 }
 
-/** Fetch, receive and queue limits that keep all partitions' queues within the share of the budget. */
+/** Fetch, receive and queue limits that keep all partitions' queues within the share of the budget.
+ */
 static fz_code set_limits(rd_kafka_conf_t *conf, const fz_kafka_options *options, fz_err *err) {
     int64_t parts = options->partitions > 0 ? options->partitions : 1;
     int64_t share = options->queue_memory / parts;
     // a queue takes one more fetch before it looks at its limit again
-    FZ_TRY(set_number(conf, "queued.max.messages.kbytes", clamp(share / 2 / 1024, 16, 16 << 10), err));
+    FZ_TRY(
+        set_number(conf, "queued.max.messages.kbytes", clamp(share / 2 / 1024, 16, 16 << 10), err));
     FZ_TRY(set_number(conf, "queued.min.messages", 100000, err));
     FZ_TRY(set_number(conf, "fetch.message.max.bytes", clamp(share / 4, 16 << 10, 1 << 20), err));
     // the client wants fetch.max.bytes >= message.max.bytes
@@ -121,6 +128,25 @@ static fz_code set_limits(rd_kafka_conf_t *conf, const fz_kafka_options *options
     FZ_TRY(set_number(conf, "fetch.max.bytes", fetch, err));
     FZ_TRY(set_number(conf, "receive.message.max.bytes", fetch + largest + (1 << 20), err));
     return FZ_OK;
+}
+
+fz_code fz_kafka_client_set_properties(rd_kafka_conf_t *conf, const fz_kafka_options *options,
+                                       fz_err *err) {
+    for (size_t i = 0; i < options->property_count; i++) {
+        char *name = fz_str_dup(options->properties[i][0]);
+        char *value = fz_str_dup(options->properties[i][1]);
+        fz_code code = fz_kafka_client_set(conf, name, value, err);
+        fz_free(name);
+        fz_free(value);
+        FZ_TRY(code);
+    }
+    return FZ_OK;
+}
+
+void fz_kafka_client_watch(rd_kafka_conf_t *conf, fz_kafka_trouble *trouble) {
+    rd_kafka_conf_set_opaque(conf, trouble);
+    rd_kafka_conf_set_log_cb(conf, on_log);
+    rd_kafka_conf_set_error_cb(conf, on_error);
 }
 
 static fz_code set_all(rd_kafka_conf_t *conf, const fz_kafka_options *options, bool member,
@@ -134,12 +160,15 @@ static fz_code set_all(rd_kafka_conf_t *conf, const fz_kafka_options *options, b
         {"partition.assignment.strategy", "cooperative-sticky"},
         {"allow.auto.create.topics", "false"},
         {"topic.metadata.refresh.interval.ms", "30000"},
-        // positions are loaded from the catalog inside the rebalance callback, however long that takes
+        // positions are loaded from the catalog inside the rebalance callback, however long that
+        // takes
         {"max.poll.interval.ms", "3600000"},
         {"log.connection.close", "false"},
+        // closing a reader waits for the fetch under way
+        {"fetch.wait.max.ms", "100"},
     };
     for (size_t i = 0; i < FZ_COUNT(fixed); i++) {
-        FZ_TRY(set_property(conf, fixed[i][0], fixed[i][1], err));
+        FZ_TRY(fz_kafka_client_set(conf, fixed[i][0], fixed[i][1], err));
     }
     FZ_TRY(set_limits(conf, options, err));
     const struct {
@@ -155,20 +184,12 @@ static fz_code set_all(rd_kafka_conf_t *conf, const fz_kafka_options *options, b
     for (size_t i = 0; i < FZ_COUNT(named); i++) {
         if (named[i].value.size > 0) {
             char *value = fz_str_dup(named[i].value);
-            fz_code code = set_property(conf, named[i].name, value, err);
+            fz_code code = fz_kafka_client_set(conf, named[i].name, value, err);
             fz_free(value);
             FZ_TRY(code);
         }
     }
-    for (size_t i = 0; i < options->property_count; i++) {
-        char *name = fz_str_dup(options->properties[i][0]);
-        char *value = fz_str_dup(options->properties[i][1]);
-        fz_code code = set_property(conf, name, value, err);
-        fz_free(name);
-        fz_free(value);
-        FZ_TRY(code);
-    }
-    return FZ_OK;
+    return fz_kafka_client_set_properties(conf, options, err);
 }
 
 fz_code fz_kafka_client_new(const fz_kafka_options *options, fz_kafka_trouble *trouble, bool member,
@@ -181,9 +202,7 @@ fz_code fz_kafka_client_new(const fz_kafka_options *options, fz_kafka_trouble *t
         rd_kafka_conf_destroy(conf);
         return code;
     }
-    rd_kafka_conf_set_opaque(conf, trouble);
-    rd_kafka_conf_set_log_cb(conf, on_log);
-    rd_kafka_conf_set_error_cb(conf, on_error);
+    fz_kafka_client_watch(conf, trouble);
     if (rebalance) {
         rd_kafka_conf_set_rebalance_cb(conf, rebalance);
     }

@@ -21,14 +21,23 @@ void fz_kafka_trouble_init(fz_kafka_trouble *trouble, fz_log *log, fz_str server
 void fz_kafka_trouble_deinit(fz_kafka_trouble *trouble);
 
 /**
- * A client of `options`. `opaque` is the trouble; `member` false: no static membership (the probing client).
- * rebalance NULL: none. Errors: INVALID naming the property.
+ * A client of `options`. `opaque` is the trouble; `member` false: no static membership (the probing
+ * client). rebalance NULL: none. Errors: INVALID naming the property.
  */
 FZ_CHECKED fz_code fz_kafka_client_new(const fz_kafka_options *options, fz_kafka_trouble *trouble,
                                        bool member,
                                        void (*rebalance)(rd_kafka_t *, rd_kafka_resp_err_t,
                                                          rd_kafka_topic_partition_list_t *, void *),
                                        rd_kafka_t **out, fz_err *err);
+
+/** Set one property. Errors: INVALID naming it and what the client library said. */
+FZ_CHECKED fz_code fz_kafka_client_set(rd_kafka_conf_t *conf, const char *name, const char *value,
+                                       fz_err *err);
+/** The user's properties of `options`. Errors: as above. */
+FZ_CHECKED fz_code fz_kafka_client_set_properties(rd_kafka_conf_t *conf,
+                                                  const fz_kafka_options *options, fz_err *err);
+/** `opaque`, log and errors of a client to come go to `trouble`. */
+void fz_kafka_client_watch(rd_kafka_conf_t *conf, fz_kafka_trouble *trouble);
 
 /** Set err for a client error while doing `what` ("read the metadata of topic \"x\""). */
 fz_code fz_kafka_error(fz_kafka_trouble *trouble, rd_kafka_resp_err_t error, const char *what,
