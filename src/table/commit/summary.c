@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "table/commit/runs.h"
+
 static void set_dump(json_t *summary, const char *key, json_t *value, size_t most) {
     char *text = json_dumps(value, JSON_COMPACT);
     if (strlen(text) <= most) {
@@ -59,6 +61,25 @@ static json_t *moved_between(const fz_commit_state *before, const fz_commit_stat
     return moved;
 }
 
+/** Coordinates that the commit adds to frazil.replayed, NULL: none. They can be taken back by it
+ * (5.1). */
+static json_t *replayed_between(const fz_commit_state *before, const fz_commit_state *after) {
+    if (json_array_size(after->replayed) == 0) {
+        return NULL;
+    }
+    fz_commit_runs old = {0}, now = {0}, more = {0};
+    json_t *out = NULL;
+    if (fz_commit_runs_read(before->replayed, &old, NULL) == FZ_OK &&
+        fz_commit_runs_read(after->replayed, &now, NULL) == FZ_OK) {
+        fz_commit_runs_subtract(&now, &old, &more);
+        out = more.all.count > 0 ? fz_commit_runs_json(&more) : NULL;
+    }
+    fz_commit_runs_deinit(&old);
+    fz_commit_runs_deinit(&now);
+    fz_commit_runs_deinit(&more);
+    return out;
+}
+
 json_t *fz_commit_summary_new(const fz_commit_state *before, const fz_commit_state *after,
                               const char *op, fz_str reason) {
     json_t *summary = json_object();
@@ -76,6 +97,10 @@ json_t *fz_commit_summary_new(const fz_commit_state *before, const fz_commit_sta
     }
     set_dump(summary, "frazil.moved", moved_between(before, after), FZ_COMMIT_FULL_MAX);
     set_dump(summary, "frazil.full", full_vector(after), FZ_COMMIT_FULL_MAX);
+    json_t *replayed = replayed_between(before, after);
+    if (replayed) {
+        set_dump(summary, "frazil.replay", replayed, SIZE_MAX);
+    }
     return summary;
 }
 
@@ -155,11 +180,42 @@ bool fz_commit_summary_full(const fz_iceberg_snapshot *snapshot, fz_commit_state
     return digest_fits(snapshot, state);
 }
 
+/** A replay's coordinates leave the state; last rows that came with them are not known any more. */
+static bool undo_replay(const fz_iceberg_snapshot *snapshot, fz_commit_state *state) {
+    fz_str text = fz_iceberg_snapshot_summary(snapshot, "frazil.replay");
+    FZ_CLEANUP(fz_json_release) json_t *array = NULL;
+    if (text.size == 0) {
+        return true;
+    }
+    fz_commit_runs now = {0}, taken = {0}, left = {0};
+    bool ok = fz_json_parse(text, &array, NULL) == FZ_OK &&
+              fz_commit_runs_read(array, &taken, NULL) == FZ_OK &&
+              fz_commit_runs_read(state->replayed, &now, NULL) == FZ_OK;
+    if (ok) {
+        fz_commit_runs_subtract(&now, &taken, &left);
+        json_t *replayed = left.all.count > 0 ? fz_commit_runs_json(&left) : NULL;
+        json_decref(state->replayed);
+        state->replayed = replayed;
+    }
+    for (size_t i = 0; ok && i < taken.all.count; i++) {
+        const fz_commit_one_run *run = &taken.all.data[i];
+        fz_commit_source *source = fz_commit_state_find(state, run->source);
+        if (source && run->partition < source->known &&
+            run->end > source->parts[run->partition].last_row) {
+            source->parts[run->partition].last_row = FZ_COMMIT_ROW_UNKNOWN;
+        }
+    }
+    fz_commit_runs_deinit(&now);
+    fz_commit_runs_deinit(&taken);
+    fz_commit_runs_deinit(&left);
+    return ok;
+}
+
 bool fz_commit_summary_undo(const fz_iceberg_snapshot *snapshot, fz_commit_state *state) {
     fz_str text = fz_iceberg_snapshot_summary(snapshot, "frazil.moved");
     FZ_CLEANUP(fz_json_release) json_t *moved = NULL;
     if (!digest_fits(snapshot, state) || text.size == 0 ||
-        fz_json_parse(text, &moved, NULL) != FZ_OK) {
+        fz_json_parse(text, &moved, NULL) != FZ_OK || !undo_replay(snapshot, state)) {
         return false;
     }
     for (size_t i = json_array_size(moved); i-- > 0;) { // new partitions go away from the end
