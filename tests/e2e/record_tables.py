@@ -5,7 +5,7 @@
 The service is killed at random while records arrive and while the registry learns a schema that it denied before; then a table
 is dropped, one refuses for a while, and the home is rolled back. The broker is the client library's mock.
 """
-import collections, os, random, shutil, subprocess, sys, time
+import collections, os, random, subprocess, sys, time
 
 import harness
 from harness import BUILD, DIR, SEED, Frazil, Tally, avro_bytes, avro_long, kill, send
@@ -42,7 +42,12 @@ class MockBroker:
         kill(self.process)
 
 
+WIDE = 12  # columns more of one type: what an outbox holds of it stands in an object of its own
+
+
 def schema(kind, more=()):
+    if kind == "Shipped":
+        more = [{"name": "wide_%d" % i, "type": "string"} for i in range(WIDE)]
     return {"type": "record", "name": kind, "namespace": "shop.v1", "fields": [
         {"name": "id", "type": "long"}, {"name": "of_" + kind.lower(), "type": "string"}, *more]}
 
@@ -58,6 +63,8 @@ class Producer:
         if kind == "bad":
             return b"\7no frame"
         value = b"\0" + (late or self.ids[kind]).to_bytes(4, "big") + avro_long(self.number) + avro_bytes(text)
+        if kind == "Shipped":
+            value += b"".join(avro_bytes("%d of %d" % (i, self.number)) for i in range(WIDE))
         return value + b"\2" + avro_bytes("note") if kind == "Paid" and self.ids.get("notes") else value
 
     def slice(self, count, late=None):
@@ -182,6 +189,22 @@ def dropped(tally, frazil, producer):
     whole(tally, "dropped", frazil, producer, lost)
 
 
+def suspended(tally, broker, registry):
+    """without dead letters the home holds the position alone"""
+    config = (CONFIG % (broker.bootstrap, registry.url)).replace("on_error: dead_letter", "on_error: suspend")
+    frazil = Frazil(os.path.join(DIR, "record_tables_suspend"), config)
+    home = once(tally, "on_error: suspend", frazil, 3).get("default." + HOME, {})
+    tally.equal("on_error: suspend: state, kind", (home.get("state"), (home.get("error") or {}).get("kind")), ("suspended", "bad_magic"))
+    rows = {frozenset(t) for t in found(frazil).values()}
+    tally.check("on_error: suspend: rows before the bad one", rows and HOME not in {n for t in rows for n in t}, rows)
+
+
+def checked(tally, frazil):
+    code, report, _ = frazil.run("check", "-c", "frazil.yaml", "-o", "json", timeout=60)
+    topic = (report or {}).get("topics", [{}])[0]
+    tally.equal("check: exit code, table", (code, topic.get("table"), topic.get("error")), (0, "default." + HOME, None))
+
+
 def main():
     print("seed %d, %s" % (SEED, harness.FRAZIL), flush=True)
     tally = Tally()
@@ -200,6 +223,10 @@ def main():
         refused(tally, frazil, producer)
         rolled_back(tally, frazil, producer)
         dropped(tally, frazil, producer)
+        beside = os.path.join(frazil.directory, "warehouse", "default", HOME, "metadata")
+        tally.check("long entries stand beside the home", any(n.startswith("frazil-outbox-") for n in os.listdir(beside)))
+        checked(tally, frazil)
+        suspended(tally, broker, registry)
     return tally.close()
 
 
