@@ -372,7 +372,7 @@ static fz_code open_layout(fz_stream *stream, const fz_open_shapes *shapes, fz_e
     }
     if (changes.size > 0) {
         FZ_LOG(stream->host->log, FZ_LOG_INFO, "schema_update", FZ_KV_TEXT("topic", stream->topic),
-               FZ_KV_TEXT("table", stream->full_name), FZ_KV_STR("changes", fz_buf_view(&changes)));
+               FZ_KV_TEXT("table", stream->full_name), FZ_KV_STR("changes", fz_stream_lines(&changes)));
     }
     fz_mutex_lock(&stream->mutex);
     fz_layout_unref(stream->layout);
@@ -426,7 +426,7 @@ fz_code fz_stream_open(fz_stream *stream, fz_err *err) {
     FZ_TRY(fz_open_shapes_find(stream, &shapes, err));
     if (shapes.warnings.size > 0) {
         FZ_LOG(stream->host->log, FZ_LOG_WARN, "schema_warning", FZ_KV_TEXT("topic", stream->topic),
-               FZ_KV_STR("text", fz_buf_view(&shapes.warnings)));
+               FZ_KV_STR("text", fz_stream_lines(&shapes.warnings)));
     }
     fz_code code = open_all(stream, &shapes, err);
     fz_open_shapes_deinit(&shapes);

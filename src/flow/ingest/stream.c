@@ -277,6 +277,17 @@ fz_code fz_stream_make_schemas(fz_stream *stream, fz_err *err) {
     return FZ_OK;
 }
 
+fz_str fz_stream_lines(fz_buf *text) {
+    FZ_CLEANUP(fz_buf_deinit) fz_buf one = {0};
+    fz_str lines = fz_str_trim(fz_buf_view(text));
+    for (size_t i = 0; i < lines.size; i++) {
+        fz_buf_append_str(&one, lines.data[i] == '\n' ? FZ_STR("; ") : fz_str_slice(lines, i, i + 1));
+    }
+    fz_buf_reset(text);
+    fz_buf_append_str(text, fz_buf_view(&one));
+    return fz_buf_view(text);
+}
+
 void fz_stream_set_state(fz_stream *stream, fz_stream_state state, const fz_err *err) {
     fz_mutex_lock(&stream->mutex);
     bool changed = stream->state != state || (err && strcmp(err->text, stream->err.text) != 0);
@@ -381,7 +392,7 @@ fz_code fz_stream_bind(fz_stream *stream, fz_record_table *table, fz_writer_sche
         FZ_LOG(stream->host->log, FZ_LOG_INFO, "schema_update", FZ_KV_TEXT("topic", stream->topic),
                FZ_KV_TEXT("table", table ? table->full_name : stream->full_name),
                FZ_KV_INT("schema_id", schema->frame.id),
-               FZ_KV_STR("changes", fz_buf_view(&changes)));
+               FZ_KV_STR("changes", fz_stream_lines(&changes)));
     }
     return FZ_OK;
 }

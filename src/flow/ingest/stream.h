@@ -176,6 +176,9 @@ FZ_CHECKED fz_code fz_stream_open(fz_stream *stream, fz_err *err);
 /** Registry and writer schemas of the entry, once; fz_stream_open does it too. */
 FZ_CHECKED fz_code fz_stream_make_schemas(fz_stream *stream, fz_err *err);
 
+/** Lines of a text as one: "; " between them, none at the end. In place. */
+fz_str fz_stream_lines(fz_buf *text);
+
 /** Set state and error; logged when it changes. err NULL: none. Takes the mutex. */
 void fz_stream_set_state(fz_stream *stream, fz_stream_state state, const fz_err *err);
 /** Suspend because of a record. Takes the mutex. */
