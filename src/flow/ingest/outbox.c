@@ -160,6 +160,23 @@ static bool is_own(const fz_stream *stream, const json_t *entry) {
     return fz_str_equal(fz_json_str_or(entry, "source"), fz_str_from(stream->topic));
 }
 
+/** Entries that left the outbox need not be remembered; one that a rollback brings back is known by
+ * its commit. */
+static void forget_delivered(fz_stream *stream) {
+    for (size_t i = json_array_size(stream->delivered); i-- > 0;) {
+        bool owed = false;
+        size_t index;
+        json_t *entry;
+        json_array_foreach(stream->owed, index, entry) {
+            owed = owed ||
+                   json_equal(json_object_get(entry, "id"), json_array_get(stream->delivered, i));
+        }
+        if (!owed) {
+            json_array_remove(stream->delivered, i);
+        }
+    }
+}
+
 void fz_outbox_owe(fz_stream *stream, const fz_commit_state *state) {
     json_t *owed = json_array();
     size_t index;
@@ -172,6 +189,7 @@ void fz_outbox_owe(fz_stream *stream, const fz_commit_state *state) {
     fz_mutex_lock(&stream->mutex);
     json_decref(stream->owed);
     stream->owed = owed;
+    forget_delivered(stream);
     fz_mutex_unlock(&stream->mutex);
 }
 

@@ -93,6 +93,20 @@ static void log_done(const fz_stream *stream, const fz_commit_outcome *outcome, 
            FZ_KV_INT("took_ms", took_ms));
 }
 
+static void done(fz_stream *stream, const fz_layout *sent, fz_commit_outcome *outcome,
+                 int64_t started_us) {
+    take_done(stream, sent, outcome);
+    log_done(stream, outcome, started_us);
+    commit_group_offsets(stream);
+    fz_outbox_owe(stream, outcome->state);
+    fz_mutex_lock(&stream->mutex);
+    bool degraded = stream->state == FZ_STREAM_DEGRADED;
+    fz_mutex_unlock(&stream->mutex);
+    if (degraded) {
+        fz_stream_set_state(stream, FZ_STREAM_RUNNING, NULL);
+    }
+}
+
 static void finish(fz_stream *stream, bool rewind) {
     fz_mutex_lock(&stream->mutex);
     fz_stream_cut_reset(&stream->cut);
@@ -161,16 +175,7 @@ void fz_stream_commit(fz_stream *stream) {
     bool rewind = false;
     switch (outcome.result) {
     case FZ_COMMIT_DONE:
-        take_done(stream, layout, &outcome);
-        log_done(stream, &outcome, started_us);
-        commit_group_offsets(stream);
-        fz_outbox_owe(stream, outcome.state);
-        fz_mutex_lock(&stream->mutex);
-        bool degraded = stream->state == FZ_STREAM_DEGRADED;
-        fz_mutex_unlock(&stream->mutex);
-        if (degraded) {
-            fz_stream_set_state(stream, FZ_STREAM_RUNNING, NULL);
-        }
+        done(stream, layout, &outcome, started_us);
         break;
     case FZ_COMMIT_FORGOTTEN:
         FZ_LOG(stream->host->log, FZ_LOG_WARN, "commit_forgotten",
