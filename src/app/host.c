@@ -33,6 +33,7 @@ fz_code fz_host_init(fz_host *host, const fz_config *config, fz_err *err) {
         .catalog = fz_wiring_catalog,
         .store = fz_wiring_store,
         .registry = fz_wiring_registry,
+        .producer = fz_wiring_producer,
     };
     int32_t partitions = (int32_t)(config->entry_count > 0 ? config->entry_count * 4 : 4);
     return fz_wiring_source(config, host->log, partitions, &host->ingest.source, err);

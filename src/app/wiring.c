@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "base/text/uri.h"
 #include "io/kafka/consumer.h"
+#include "io/kafka/producer.h"
 #include "io/registry/cached_registry.h"
 #include "io/registry/http_registry.h"
 #include "io/store/local_store.h"
@@ -213,32 +214,50 @@ static void make_instance_id(const fz_config *config, fz_buf *out) {
     }
 }
 
+/** What all Kafka clients of a process are made with; `properties` is the caller's to free. */
+static fz_kafka_options kafka_options(const fz_config *config, fz_log *log,
+                                      fz_str (**properties)[2]) {
+    size_t count = config->kafka.properties.count;
+    fz_str(*pairs)[2] = (fz_str(*)[2])fz_calloc(count + 1, sizeof *pairs);
+    for (size_t i = 0; i < count; i++) {
+        pairs[i][0] = config->kafka.properties.items[i].key;
+        pairs[i][1] = config->kafka.properties.items[i].value;
+    }
+    *properties = pairs;
+    return (fz_kafka_options){
+        .bootstrap_servers = config->kafka.bootstrap_servers,
+        .group_id = config->kafka.group_id,
+        .read_committed = config->kafka.isolation_level == FZ_ISOLATION_READ_COMMITTED,
+        .properties = (const fz_str(*)[2])pairs,
+        .property_count = count,
+        .queue_memory = config->memory_limit / 4,
+        .max_record_size = config->max_record_size,
+        .log = log,
+    };
+}
+
 fz_code fz_wiring_source(const fz_config *config, fz_log *log, int32_t partitions, fz_source **out,
                          fz_err *err) {
     FZ_CLEANUP(fz_buf_deinit) fz_buf instance = {0};
     if (config->kafka.instance_id.size == 0) {
         make_instance_id(config, &instance);
     }
-    size_t count = config->kafka.properties.count;
-    fz_str(*properties)[2] = (fz_str(*)[2])fz_calloc(count + 1, sizeof *properties);
-    for (size_t i = 0; i < count; i++) {
-        properties[i][0] = config->kafka.properties.items[i].key;
-        properties[i][1] = config->kafka.properties.items[i].value;
-    }
-    fz_kafka_options options = {
-        .bootstrap_servers = config->kafka.bootstrap_servers,
-        .group_id = config->kafka.group_id,
-        .instance_id =
-            instance.size > 0 ? fz_buf_view(&instance) : config->kafka.instance_id,
-        .read_committed = config->kafka.isolation_level == FZ_ISOLATION_READ_COMMITTED,
-        .properties = (const fz_str(*)[2])properties,
-        .property_count = count,
-        .queue_memory = config->memory_limit / 4,
-        .partitions = partitions,
-        .max_record_size = config->max_record_size,
-        .log = log,
-    };
+    fz_str(*properties)[2];
+    fz_kafka_options options = kafka_options(config, log, &properties);
+    options.instance_id = instance.size > 0 ? fz_buf_view(&instance) : config->kafka.instance_id;
+    options.partitions = partitions;
     fz_code code = fz_kafka_consumer_new(&options, out, err);
+    fz_free(properties);
+    return code;
+}
+
+fz_code fz_wiring_producer(void *context, const fz_config *config, fz_log *log,
+                           fz_kafka_producer **out, fz_err *err) {
+    (void)context;
+    fz_str(*properties)[2];
+    fz_kafka_options options = kafka_options(config, log, &properties);
+    options.queue_memory /= 4; // beside the consumer's queues
+    fz_code code = fz_kafka_producer_new(&options, out, err);
     fz_free(properties);
     return code;
 }

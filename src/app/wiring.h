@@ -35,4 +35,8 @@ FZ_CHECKED fz_code fz_wiring_registry(void *context, const fz_config_registry *c
 FZ_CHECKED fz_code fz_wiring_source(const fz_config *config, fz_log *log, int32_t partitions,
                                     fz_source **out, fz_err *err);
 
+/** A producer to the same brokers; fz_kafka_producer_free it. */
+FZ_CHECKED fz_code fz_wiring_producer(void *context, const fz_config *config, fz_log *log,
+                                      fz_kafka_producer **out, fz_err *err);
+
 #endif

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "flow/ingest/files.h"
 #include "flow/ingest/letters.h"
+#include "flow/ingest/letters_topic.h"
 #include "flow/ingest/meta_columns.h"
 #include "flow/ingest/record_tables.h"
 #include "io/registry/frame.h"
@@ -70,6 +71,7 @@ struct fz_rows {
     plans value;
     fz_stream_counts counts;  // since the last cut; rows are counted by table
     fz_letters *letters;      // NULL: none since the last cut
+    fz_letters_topic *letters_topic; // NULL: none sent yet
     int32_t record_schema_id; // of the record being taken, -1: not read yet
 };
 
@@ -157,6 +159,7 @@ void fz_rows_free(fz_rows *rows) {
     }
     fz_vec_deinit(&rows->tables);
     fz_letters_free(rows->letters);
+    fz_letters_topic_free(rows->letters_topic);
     free_plans(&rows->value);
     fz_free(rows);
 }
@@ -236,11 +239,19 @@ static fz_code use_layout(table *t, fz_layout *layout, fz_err *err) {
 /** Into the lane's letters; they are made with the first one. */
 static fz_code dead_letter(fz_rows *rows, fz_stream_part *part, const fz_record *record,
                            const fz_err *why, fz_err *err) {
-    if (!rows->letters) {
-        rows->letters = fz_letters_new(rows->stream);
+    if (rows->stream->entry->dead_letter.topic.size > 0) {
+        if (!rows->letters_topic) {
+            FZ_TRY(fz_letters_topic_new(rows->stream, &rows->letters_topic, err));
+        }
+        FZ_TRY(fz_letters_topic_send(rows->letters_topic, part, record, why, err));
     }
-    FZ_TRY(fz_letters_append(rows->letters, part->partition, record, why->kind, why->text,
-                             rows->record_schema_id, err));
+    if (rows->stream->entry->dead_letter.to_table) {
+        if (!rows->letters) {
+            rows->letters = fz_letters_new(rows->stream);
+        }
+        FZ_TRY(fz_letters_append(rows->letters, part->partition, record, why->kind, why->text,
+                                 rows->record_schema_id, err));
+    }
     rows->counts.dead_letters++;
     if (rows->stream->by_record) {
         part->last_row = record->offset; // it is a row of the home
@@ -501,15 +512,10 @@ static fz_code find_plans(fz_rows *rows, const fz_record *record, plan **value, 
     return FZ_OK;
 }
 
-static fz_code take_value(fz_rows *rows, int32_t partition, const fz_record *record, table **into,
-                          fz_err *err) {
-    plan *value = NULL, *key = NULL;
-    size_t value_at = 0, key_at = 0;
-    FZ_TRY(find_plans(rows, record, &value, &value_at, &key, &key_at, err));
-    table *t = value->table;
+/** Key and metadata columns of a row whose value columns are there; the row counts then, or is cut off. */
+static fz_code finish_row(fz_rows *rows, table *t, int32_t partition, const fz_record *record,
+                          plan *key, size_t key_at, fz_code code, fz_err *err) {
     int64_t before = t->batch->rows;
-    fz_code code = fz_decoder_decode(value->decoder, record->value + value_at,
-                                     record->value_size - value_at, t->batch, err);
     if (FZ_LIKELY(code == FZ_OK) && t->key.schemas) {
         code = key ? fz_decoder_decode(key->decoder, record->key + key_at,
                                        record->key_size - key_at, t->batch, err)
@@ -524,8 +530,58 @@ static fz_code take_value(fz_rows *rows, int32_t partition, const fz_record *rec
         return code;
     }
     t->batch->rows = before + 1;
-    *into = t;
     return FZ_OK;
+}
+
+/** The first required column of the value, NULL if all are optional. */
+static const fz_field *required_column(const table *t) {
+    const fz_type *root = &t->layout->schema->root;
+    for (size_t i = 0; i < root->field_count; i++) {
+        if (t->layout->owned[FZ_EVOLVE_VALUE][i] && root->fields[i].required) {
+            return &root->fields[i];
+        }
+    }
+    return NULL;
+}
+
+/** `tombstones: row`: all value columns are null. */
+static fz_code take_tombstone(fz_rows *rows, int32_t partition, const fz_record *record, table *t,
+                              fz_err *err) {
+    plan *key = NULL;
+    size_t key_at = 0;
+    do {
+        fz_mutex_lock(&rows->stream->mutex);
+        fz_layout *layout = fz_layout_ref(rows->stream->layout);
+        fz_mutex_unlock(&rows->stream->mutex);
+        fz_code code = use_layout(t, layout, err);
+        fz_layout_unref(layout);
+        FZ_TRY(code);
+        FZ_TRY(find_key(rows, t, record, &key, &key_at, err));
+    } while (key && !key->decoder);
+    const fz_field *required = required_column(t);
+    if (required) {
+        return fz_err_set_kind(err, FZ_CORRUPT, "null_in_required",
+                               "a tombstone, and column \"%.*s\" is required (tombstones: row)",
+                               FZ_STR_ARGS(required->name));
+    }
+    fz_code code = take_nulls(t, FZ_EVOLVE_VALUE, err);
+    return finish_row(rows, t, partition, record, key, key_at, code, err);
+}
+
+static fz_code take_value(fz_rows *rows, int32_t partition, const fz_record *record, table **into,
+                          fz_err *err) {
+    if (FZ_UNLIKELY(!record->value)) {
+        *into = rows->own;
+        return take_tombstone(rows, partition, record, rows->own, err);
+    }
+    plan *value = NULL, *key = NULL;
+    size_t value_at = 0, key_at = 0;
+    FZ_TRY(find_plans(rows, record, &value, &value_at, &key, &key_at, err));
+    table *t = value->table;
+    *into = t;
+    fz_code code = fz_decoder_decode(value->decoder, record->value + value_at,
+                                     record->value_size - value_at, t->batch, err);
+    return finish_row(rows, t, partition, record, key, key_at, code, err);
 }
 
 /** Is the failure the record's own, not ours or the network's? */
@@ -544,7 +600,8 @@ static bool of_record(const fz_rows *rows, fz_code code, const fz_err *err) {
 static fz_code take_record(fz_rows *rows, fz_stream_part *part, const fz_record *record,
                            fz_err *err) {
     rows->record_schema_id = -1;
-    if (FZ_UNLIKELY(!record->value)) {
+    bool as_row = rows->own && rows->stream->entry->tombstones == FZ_TOMBSTONES_ROW;
+    if (FZ_UNLIKELY(!record->value && !as_row)) {
         rows->counts.tombstones++;
         return FZ_OK;
     }
@@ -688,6 +745,9 @@ static void give_letters(fz_rows *rows, const fz_iceberg_append *letters, int64_
 fz_code fz_rows_cut(fz_rows *rows, fz_stream_part *const *parts, size_t count, fz_err *err) {
     for (size_t i = 0; i < rows->tables.count; i++) {
         FZ_TRY(finish_files(rows->tables.data[i], err));
+    }
+    if (rows->letters_topic) {
+        FZ_TRY(fz_letters_topic_flush(rows->letters_topic, err)); // before the commit: at least once
     }
     fz_stream *stream = rows->stream;
     fz_iceberg_append *letters = no_files();

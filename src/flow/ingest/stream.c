@@ -96,8 +96,9 @@ char *fz_stream_record_table(const fz_stream *stream, fz_str record) {
 }
 
 bool fz_stream_keeps_letters(const fz_stream *stream) {
+    const fz_config_dead_letter *letters = &stream->entry->dead_letter;
     return stream->entry->on_error == FZ_ON_ERROR_DEAD_LETTER &&
-           stream->entry->dead_letter.to_table;
+           (letters->to_table || letters->topic.size > 0);
 }
 
 /** A table a record type: the stream's own is that of dead letters, whose commits decide (R19). */
@@ -200,7 +201,7 @@ fz_stream *fz_stream_new(const fz_ingest_host *host, const fz_config_entry *entr
     stream->err_offset = -1;
     stream->retry_at_ms = 0;
     stream->snapshot_id = -1;
-    if (!stream->by_record && fz_stream_keeps_letters(stream)) {
+    if (!stream->by_record && fz_stream_keeps_letters(stream) && entry->dead_letter.to_table) {
         stream->letters_name = letters_name(stream, entry->dead_letter.table);
     }
     make_route(stream);

@@ -8,6 +8,7 @@
 #include "flow/ingest/content_proof.h"
 #include "flow/ingest/layout.h"
 #include "flow/ingest/writer_schemas.h"
+#include "io/kafka/producer.h"
 #include "io/kafka/source.h"
 #include "io/registry/registry.h"
 #include "table/commit/commit.h"
@@ -42,6 +43,9 @@ typedef struct fz_ingest_host {
     fz_code (*store)(void *context, const fz_config_storage *config, fz_str location, fz_store **out,
                      fz_err *err);
     fz_code (*registry)(void *context, const fz_config_registry *config, fz_registry **out,
+                        fz_err *err);
+    /** A producer to the same brokers, the caller's to free. */
+    fz_code (*producer)(void *context, const fz_config *config, fz_log *log, fz_kafka_producer **out,
                         fz_err *err);
 } fz_ingest_host;
 
