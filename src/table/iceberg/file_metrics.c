@@ -146,15 +146,14 @@ static void put_column(fz_iceberg_file *out, const fz_column_metrics *column, me
     }
     fz_value lower = column->lower;
     fz_value upper = column->upper;
-    bool has_upper = true;
     if (mode.kind == MODE_TRUNCATE) {
         fz_value_truncate_lower(&lower, mode.width);
-        has_upper = fz_value_truncate_upper(&upper, mode.width, arena);
+        if (!fz_value_truncate_upper(&upper, mode.width, arena)) {
+            upper = column->upper; // nothing to raise in the first characters: the whole value bounds as well
+        }
     }
     bounds_put(&out->lower_bounds, column->field_id, &lower, arena);
-    if (has_upper) {
-        bounds_put(&out->upper_bounds, column->field_id, &upper, arena);
-    }
+    bounds_put(&out->upper_bounds, column->field_id, &upper, arena);
 }
 
 void fz_iceberg_file_set_metrics(fz_iceberg_file *out, const fz_file_metrics *metrics,
