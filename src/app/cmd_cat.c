@@ -98,14 +98,16 @@ static fz_code cat(const fz_arguments *arguments, fz_wiring *wiring, const fz_co
         code = snapshot_wanted(arguments, table.metadata, &options.snapshot_id, err);
     }
     if (code == FZ_OK) {
-        options.column_count = split_columns(fz_arguments_find(arguments, "--columns"), &arena, &columns);
+        options.column_count =
+            split_columns(fz_arguments_find(arguments, "--columns"), &arena, &columns);
         options.columns = columns;
         code = fz_scan_open(fz_scan_files_in(table.store), table.metadata, &options, &scan, err);
     }
     if (code == FZ_OK) {
-        fz_scan_format as = arguments->json || (format && strcmp(format, "json") == 0) ? FZ_SCAN_JSON
-                            : format && strcmp(format, "csv") == 0                    ? FZ_SCAN_CSV
-                                                                                      : FZ_SCAN_TEXT;
+        fz_scan_format as = arguments->json || (format && strcmp(format, "json") == 0)
+                                ? FZ_SCAN_JSON
+                            : format && strcmp(format, "csv") == 0 ? FZ_SCAN_CSV
+                                                                   : FZ_SCAN_TEXT;
         code = print_rows(scan, as, limit, err);
     }
     fz_scan_free(scan);

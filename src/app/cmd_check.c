@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// frazil check: connects, resolves schemas, prints the derived DDL and what would change; changes nothing.
+// frazil check: connects, resolves schemas, prints the derived DDL and what would change; changes
+// nothing.
 #include <stdio.h>
 
 #include "app/commands.h"
@@ -68,15 +69,14 @@ static void print_ddl(const fz_stream *stream, const fz_layout *layout, fz_buf *
     fz_buf_printf(out, "\nLOCATION '%s';\n", stream->location);
 }
 
-static fz_code look_at_table(finding *f, const fz_open_shapes *shapes, fz_iceberg_metadata *metadata,
-                             fz_layout **layout) {
+static fz_code look_at_table(finding *f, const fz_open_shapes *shapes,
+                             fz_iceberg_metadata *metadata, fz_layout **layout) {
     if (!metadata) {
         return fz_open_new_layout(f->stream, shapes, layout, &f->err);
     }
     FZ_TRY(fz_layout_load(f->stream->entry, metadata, layout, &f->err));
-    return f->stream->by_record
-               ? FZ_OK
-               : fz_open_bind_all(f->stream, shapes, layout, &f->text, &f->err);
+    return f->stream->by_record ? FZ_OK
+                                : fz_open_bind_all(f->stream, shapes, layout, &f->text, &f->err);
 }
 
 static fz_code look(finding *f) {
@@ -94,10 +94,11 @@ static fz_code look(finding *f) {
         code = look_at_table(f, &shapes, code == FZ_OK ? metadata : NULL, &layout);
     }
     if (f->stream->by_record && code == FZ_OK) {
-        fz_buf_printf(&f->warnings,
-                      "catalog.table is \"%.*s\": tables of record types come with their first record, "
-                      "this one holds what cannot become a row\n",
-                      FZ_STR_ARGS(f->stream->entry->catalog.items[0].table));
+        fz_buf_printf(
+            &f->warnings,
+            "catalog.table is \"%.*s\": tables of record types come with their first record, "
+            "this one holds what cannot become a row\n",
+            FZ_STR_ARGS(f->stream->entry->catalog.items[0].table));
     }
     if (code == FZ_OK) {
         f->changes = f->exists && f->text.size > 0;
@@ -116,7 +117,9 @@ static void print_text(const finding *f) {
         return;
     }
     printf("%s -> %s: %s\n", f->stream->topic, f->stream->full_name,
-           !f->exists ? "would be created" : f->changes ? "would change" : "fits");
+           !f->exists   ? "would be created"
+           : f->changes ? "would change"
+                        : "fits");
     if (f->warnings.size > 0) {
         printf("%.*s", FZ_STR_ARGS(fz_buf_view(&f->warnings)));
     }
@@ -132,7 +135,8 @@ static json_t *finding_json(const finding *f) {
     fz_json_set_str(json, "table", fz_str_from(f->stream->full_name));
     if (f->code != FZ_OK) {
         json_t *error = json_object();
-        fz_json_set_str(error, "kind", fz_str_from(f->err.kind ? f->err.kind : fz_code_name(f->code)));
+        fz_json_set_str(error, "kind",
+                        fz_str_from(f->err.kind ? f->err.kind : fz_code_name(f->code)));
         fz_json_set_str(error, "message", fz_str_from(f->err.text));
         json_object_set_new(json, "error", error);
         return json;

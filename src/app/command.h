@@ -26,8 +26,8 @@ typedef struct fz_arguments fz_arguments;
 
 typedef struct fz_command {
     const char *name;
-    const char *operands; // for help: "TABLE"
-    const char *doc;      // one line
+    const char *operands;         // for help: "TABLE"
+    const char *doc;              // one line
     const fz_command_flag *flags; // ends with a NULL name; NULL: none
     int least;                    // operands
     int most;
@@ -37,11 +37,11 @@ typedef struct fz_command {
 /** The command line, taken apart. */
 struct fz_arguments {
     const fz_command *command;
-    FZ_VEC(const char *) files;             // -c
-    FZ_VEC(fz_config_override) overrides;   // flags that stand for configuration keys
+    FZ_VEC(const char *) files;           // -c
+    FZ_VEC(fz_config_override) overrides; // flags that stand for configuration keys
     FZ_VEC(const char *) operands;
-    FZ_VEC(fz_config_pair) given;           // flags of the command
-    bool json;                              // -o json
+    FZ_VEC(fz_config_pair) given; // flags of the command
+    bool json;                    // -o json
     bool log_level_given;
 };
 
@@ -49,8 +49,8 @@ struct fz_arguments {
 const char *fz_arguments_find(const fz_arguments *arguments, const char *flag);
 
 /**
- * Load the configuration that the arguments name: files, else FRAZIL_CONFIG, else none. Faults go to standard error, one a
- * line; false then, the exit code is FZ_EXIT_USAGE.
+ * Load the configuration that the arguments name: files, else FRAZIL_CONFIG, else none. Faults go
+ * to standard error, one a line; false then, the exit code is FZ_EXIT_USAGE.
  */
 bool fz_arguments_config(const fz_arguments *arguments, fz_config *out);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a command that works on topics and tables needs: log, memory budget, Kafka, catalogs, stores, registries.
+// What a command that works on topics and tables needs: log, memory budget, Kafka, catalogs,
+// stores, registries.
 #ifndef FZ_APP_HOST_H
 #define FZ_APP_HOST_H
 

@@ -89,7 +89,8 @@ static fz_code open_place(fz_wiring *wiring, const char *text, fz_table_arg *out
         code = newest_metadata(out->store, fz_str_from(uri), &metadata, err);
     }
     if (code == FZ_OK) {
-        code = read_metadata(out->store, fz_str_from(metadata ? metadata : uri), &out->metadata, err);
+        code =
+            read_metadata(out->store, fz_str_from(metadata ? metadata : uri), &out->metadata, err);
     }
     fz_free(metadata);
     fz_free(uri);
@@ -103,7 +104,8 @@ static fz_code open_named(fz_wiring *wiring, const fz_config_catalog *catalog,
     FZ_TRY(fz_catalog_load(out->catalog, (fz_catalog_name){space, name}, &out->metadata, err));
     out->space = fz_str_dup(space);
     out->name = fz_str_dup(name);
-    return fz_wiring_store(wiring, storage, fz_iceberg_metadata_base(out->metadata), &out->store, err);
+    return fz_wiring_store(wiring, storage, fz_iceberg_metadata_base(out->metadata), &out->store,
+                           err);
 }
 
 static bool is_place(const char *text) {
@@ -123,10 +125,11 @@ fz_code fz_table_arg_open(fz_wiring *wiring, const fz_config *config, const char
     }
     fz_str given_space = dot == SIZE_MAX ? (fz_str){0} : fz_str_slice(whole, 0, dot);
     fz_str name = dot == SIZE_MAX ? whole : fz_str_slice(whole, dot + 1, whole.size);
-    fz_code code = fz_err_set(err, FZ_NOT_FOUND,
-                              "no table \"%s\": the configuration has no tableflow entry, so name a "
-                              "metadata.json or a table's folder",
-                              text);
+    fz_code code =
+        fz_err_set(err, FZ_NOT_FOUND,
+                   "no table \"%s\": the configuration has no tableflow entry, so name a "
+                   "metadata.json or a table's folder",
+                   text);
     for (size_t i = 0; i < config->entry_count; i++) {
         const fz_config_entry *entry = &config->entries[i];
         const fz_config_catalog *catalog = &entry->catalog.items[0];

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A TABLE on the command line: `database.table` of the configuration, a metadata.json, or a table's folder.
+// A TABLE on the command line: `database.table` of the configuration, a metadata.json, or a table's
+// folder.
 #ifndef FZ_APP_TABLE_ARG_H
 #define FZ_APP_TABLE_ARG_H
 
@@ -9,7 +10,7 @@
 typedef struct fz_table_arg {
     fz_iceberg_metadata *metadata; // a reference
     fz_store *store;
-    fz_catalog *catalog; // NULL: named by path
+    fz_catalog *catalog;          // NULL: named by path
     const fz_config_entry *entry; // whose catalog it was found in; NULL: named by path
     char *space;
     char *name;

@@ -42,7 +42,8 @@ void fz_wiring_deinit(fz_wiring *wiring) {
 
 static fz_code unsupported(fz_err *err, const char *what, fz_str name, const char *have) {
     return fz_err_set_kind(err, FZ_UNSUPPORTED, "unsupported",
-                           "this build has no %s \"%.*s\"; it has %s", what, FZ_STR_ARGS(name), have);
+                           "this build has no %s \"%.*s\"; it has %s", what, FZ_STR_ARGS(name),
+                           have);
 }
 
 /** A local store of the folder that a location names. */
@@ -103,14 +104,12 @@ static fz_code open_sql(fz_wiring *wiring, const fz_config_catalog *config, fz_c
 static const struct {
     fz_config_catalog_type type;
     const char *name;
-    fz_code (*open)(fz_wiring *wiring, const fz_config_catalog *config, fz_catalog **out, fz_err *err);
+    fz_code (*open)(fz_wiring *wiring, const fz_config_catalog *config, fz_catalog **out,
+                    fz_err *err);
 } catalogs[] = {
-    {FZ_CATALOG_SQL, "SQL", open_sql},
-    {FZ_CATALOG_REST, "REST", NULL},
-    {FZ_CATALOG_GLUE, "GLUE", NULL},
-    {FZ_CATALOG_POLARIS, "SNOWFLAKE_OPEN_CATALOG", NULL},
-    {FZ_CATALOG_UNITY, "UNITY", NULL},
-    {FZ_CATALOG_DIRECTORY, "DIRECTORY", NULL},
+    {FZ_CATALOG_SQL, "SQL", open_sql}, {FZ_CATALOG_REST, "REST", NULL},
+    {FZ_CATALOG_GLUE, "GLUE", NULL},   {FZ_CATALOG_POLARIS, "SNOWFLAKE_OPEN_CATALOG", NULL},
+    {FZ_CATALOG_UNITY, "UNITY", NULL}, {FZ_CATALOG_DIRECTORY, "DIRECTORY", NULL},
 };
 
 fz_code fz_wiring_catalog(void *context, const fz_config_catalog *config, fz_catalog **out,
@@ -126,9 +125,9 @@ fz_code fz_wiring_catalog(void *context, const fz_config_catalog *config, fz_cat
         if (catalogs[i].type != config->type) {
             continue;
         }
-        code = catalogs[i].open
-                   ? catalogs[i].open(wiring, config, out, err)
-                   : unsupported(err, "catalog of type", fz_str_from(catalogs[i].name), "SQL (SQLite)");
+        code = catalogs[i].open ? catalogs[i].open(wiring, config, out, err)
+                                : unsupported(err, "catalog of type", fz_str_from(catalogs[i].name),
+                                              "SQL (SQLite)");
         if (code == FZ_OK) {
             fz_map_put(&wiring->catalogs, fz_buf_view(&key), *out);
         }
@@ -167,7 +166,8 @@ static fz_code open_registry(fz_wiring *wiring, const fz_config_registry *config
     fz_code code = fz_registry_http_open(&options, &inner, err);
     fz_free(urls);
     if (code == FZ_OK) {
-        *out = fz_registry_cached_new(inner, &(fz_registry_cache_options){.unknown_retry_ms = -1, .clock = wiring->clock});
+        *out = fz_registry_cached_new(
+            inner, &(fz_registry_cache_options){.unknown_retry_ms = -1, .clock = wiring->clock});
     }
     return code;
 }

@@ -22,9 +22,10 @@ void fz_wiring_init(fz_wiring *wiring, fz_clock *clock);
 /** Frees all that was opened; nothing may use it any more. */
 void fz_wiring_deinit(fz_wiring *wiring);
 
-/** Borrowed. UNSUPPORTED kind "unsupported": this build has no such catalog. context is the wiring. */
-FZ_CHECKED fz_code fz_wiring_catalog(void *context, const fz_config_catalog *config, fz_catalog **out,
-                                     fz_err *err);
+/** Borrowed. UNSUPPORTED kind "unsupported": this build has no such catalog. context is the wiring.
+ */
+FZ_CHECKED fz_code fz_wiring_catalog(void *context, const fz_config_catalog *config,
+                                     fz_catalog **out, fz_err *err);
 /** The store that holds a location, rooted at its file system or bucket. */
 FZ_CHECKED fz_code fz_wiring_store(void *context, const fz_config_storage *config, fz_str location,
                                    fz_store **out, fz_err *err);

@@ -23,14 +23,15 @@ typedef struct fz_files_options {
     fz_budget *budget;
 } fz_files_options;
 
-/** One lane's. `batch` is what rows are collected in: it belongs to the caller and outlives the files. */
+/** One lane's. `batch` is what rows are collected in: it belongs to the caller and outlives the
+ * files. */
 FZ_CHECKED fz_code fz_files_new(const fz_files_options *options, fz_batch *batch, fz_files **out,
                                 fz_err *err);
 /**
  * Put the batch's rows into files, partition value by partition value; the caller resets the batch.
  *
- * Errors: LIMIT with kind out_of_range, err->offset = row: a value has no partition (nothing was written then);
- *         LIMIT: memory, even after flushing; store errors: all files are lost then, abort.
+ * Errors: LIMIT with kind out_of_range, err->offset = row: a value has no partition (nothing was
+ * written then); LIMIT: memory, even after flushing; store errors: all files are lost then, abort.
  */
 FZ_CHECKED fz_code fz_files_append(fz_files *files, fz_err *err);
 /** Bytes written or buffered since new or the last finish. */
@@ -43,7 +44,8 @@ int64_t fz_files_oldest_ms(const fz_files *files);
  * Close and publish every file and add them to `append`; then there are none.
  * On failure some may be in the store: they are orphans, forget all.
  */
-FZ_CHECKED fz_code fz_files_finish(fz_files *files, fz_iceberg_append *append, int64_t *bytes, fz_err *err);
+FZ_CHECKED fz_code fz_files_finish(fz_files *files, fz_iceberg_append *append, int64_t *bytes,
+                                   fz_err *err);
 /** Abandon what is open. NULL allowed. */
 void fz_files_free(fz_files *files);
 

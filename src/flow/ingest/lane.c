@@ -63,8 +63,8 @@ static void give_cut(lane_stream *ls) {
         return;
     }
     fz_err err = {0};
-    fz_code code = ls->broken ? FZ_CANCELLED
-                              : fz_rows_cut(ls->rows, ls->parts.data, ls->parts.count, &err);
+    fz_code code =
+        ls->broken ? FZ_CANCELLED : fz_rows_cut(ls->rows, ls->parts.data, ls->parts.count, &err);
     ls->cut_number = number;
     if (code != FZ_OK) {
         ls->broken = true;
@@ -91,7 +91,8 @@ static void attach(fz_lane *lane, fz_stream *stream, fz_stream_part *part) {
         ls->stream = stream;
         ls->rows = fz_rows_new(stream, lane->index);
         fz_mutex_lock(&stream->mutex);
-        ls->cut_number = stream->cut_number; // a cut under way counts the lanes that it was asked of
+        ls->cut_number =
+            stream->cut_number; // a cut under way counts the lanes that it was asked of
         fz_mutex_unlock(&stream->mutex);
         fz_vec_push(&lane->streams, ls);
     }

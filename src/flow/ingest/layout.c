@@ -49,8 +49,8 @@ void fz_layout_headers_type(fz_arena *arena, fz_type *type) {
     element->type.fields[1] = (fz_field){.name = FZ_STR("value"), .type = {.kind = FZ_TYPE_BINARY}};
 }
 
-static void meta_field(fz_arena *arena, fz_config_metadata_field field, fz_str name, fz_str identity,
-                       fz_field *out) {
+static void meta_field(fz_arena *arena, fz_config_metadata_field field, fz_str name,
+                       fz_str identity, fz_field *out) {
     *out = (fz_field){.name = fz_arena_str(arena, name),
                       .identity = fz_arena_str(arena, identity),
                       .origin = (int32_t)field,
@@ -221,8 +221,8 @@ static const fz_field *field_by_path(const fz_schema *schema, const fz_config_te
     return field;
 }
 
-fz_code fz_layout_wanted_spec(const fz_layout *layout, const fz_config_entry *entry, fz_arena *arena,
-                              fz_partition_spec *out, fz_err *err) {
+fz_code fz_layout_wanted_spec(const fz_layout *layout, const fz_config_entry *entry,
+                              fz_arena *arena, fz_partition_spec *out, fz_err *err) {
     memset(out, 0, sizeof *out);
     out->fields = FZ_ARENA_ARRAY(arena, fz_partition_field, entry->partitioning.count + 1);
     for (size_t i = 0; i < entry->partitioning.count; i++) {
@@ -230,7 +230,8 @@ fz_code fz_layout_wanted_spec(const fz_layout *layout, const fz_config_entry *en
         FZ_CLEANUP(fz_buf_deinit) fz_buf path = {0};
         const fz_field *source = field_by_path(layout->schema, &term->path, &path);
         if (!source) {
-            return fz_err_set(err, FZ_NOT_FOUND, "%.*s: partitioning names column \"%s\", which is not there",
+            return fz_err_set(err, FZ_NOT_FOUND,
+                              "%.*s: partitioning names column \"%s\", which is not there",
                               FZ_STR_ARGS(entry->where), fz_buf_cstr(&path));
         }
         fz_partition_field *field = &out->fields[out->field_count++];
@@ -242,16 +243,19 @@ fz_code fz_layout_wanted_spec(const fz_layout *layout, const fz_config_entry *en
         field->transform_text = fz_arena_str(arena, fz_buf_view(&text));
         field->source_type = fz_type_copy(arena, &source->type);
         field->name = partition_name(arena, term->transform, fz_buf_view(&path));
-        if (fz_transform_result(term->transform, &source->type, &field->result_type, err) != FZ_OK) {
+        if (fz_transform_result(term->transform, &source->type, &field->result_type, err) !=
+            FZ_OK) {
             return fz_err_prepend(err, "%.*s: partitioning %s of column \"%s\"",
-                                  FZ_STR_ARGS(entry->where), fz_buf_cstr(&text), fz_buf_cstr(&path));
+                                  FZ_STR_ARGS(entry->where), fz_buf_cstr(&text),
+                                  fz_buf_cstr(&path));
         }
     }
     return FZ_OK;
 }
 
-static void evolve_input(const fz_layout *layout, const fz_config_entry *entry, const fz_schema *shape,
-                         fz_evolve_side side, bool may_change, fz_evolve_input *out) {
+static void evolve_input(const fz_layout *layout, const fz_config_entry *entry,
+                         const fz_schema *shape, fz_evolve_side side, bool may_change,
+                         fz_evolve_input *out) {
     *out = (fz_evolve_input){.table = layout->schema,
                              .last_column_id = layout->last_column_id,
                              .link = layout->link,
@@ -269,7 +273,8 @@ static void evolve_input(const fz_layout *layout, const fz_config_entry *entry, 
 
 fz_code fz_layout_create(const fz_config_entry *entry, const fz_schema *key, const fz_schema *value,
                          const fz_schema *metadata_shape, fz_layout **out, fz_err *err) {
-    // an empty table takes the columns by the same rules as one that exists; ids come out in Iceberg's order afterwards
+    // an empty table takes the columns by the same rules as one that exists; ids come out in
+    // Iceberg's order afterwards
     fz_layout *layout = layout_new();
     layout->schema = fz_schema_new();
     layout->schema->root.kind = FZ_TYPE_STRUCT;
@@ -278,7 +283,8 @@ fz_code fz_layout_create(const fz_config_entry *entry, const fz_schema *key, con
     const struct {
         const fz_schema *shape;
         fz_evolve_side side;
-    } parts[] = {{value, FZ_EVOLVE_VALUE}, {key, FZ_EVOLVE_KEY}, {metadata_shape, FZ_EVOLVE_METADATA}};
+    } parts[] = {
+        {value, FZ_EVOLVE_VALUE}, {key, FZ_EVOLVE_KEY}, {metadata_shape, FZ_EVOLVE_METADATA}};
     fz_schema *fresh = fz_schema_new();
     fresh->root.kind = FZ_TYPE_STRUCT;
     size_t count = 0;
@@ -344,8 +350,8 @@ fz_code fz_layout_load(const fz_config_entry *entry, fz_iceberg_metadata *metada
         code = fz_iceberg_metadata_order(metadata, &layout->arena, &layout->order, err);
     }
     if (code == FZ_OK) {
-        code = fz_evolve_link_parse(
-            fz_iceberg_metadata_property(metadata, FZ_EVOLVE_LINK_PROPERTY), &layout->link, err);
+        code = fz_evolve_link_parse(fz_iceberg_metadata_property(metadata, FZ_EVOLVE_LINK_PROPERTY),
+                                    &layout->link, err);
     }
     if (code != FZ_OK) {
         fz_layout_unref(layout);
@@ -435,7 +441,8 @@ static fz_layout *layout_changed(const fz_layout *from, fz_evolve_result *result
         (void)ignored;
     }
     layout->order = from->order;
-    layout->order.fields = FZ_ARENA_ARRAY(&layout->arena, fz_sort_field, from->order.field_count + 1);
+    layout->order.fields =
+        FZ_ARENA_ARRAY(&layout->arena, fz_sort_field, from->order.field_count + 1);
     if (from->order.field_count > 0) {
         memcpy(layout->order.fields, from->order.fields,
                from->order.field_count * sizeof *from->order.fields);

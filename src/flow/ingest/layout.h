@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The columns of a table as rows are written now: its schema, who fills which column, how it is partitioned.
+// The columns of a table as rows are written now: its schema, who fills which column, how it is
+// partitioned.
 #ifndef FZ_FLOW_INGEST_LAYOUT_H
 #define FZ_FLOW_INGEST_LAYOUT_H
 
@@ -29,7 +30,8 @@ typedef struct fz_layout {
     fz_arena arena;
     fz_partition_spec spec;
     fz_sort_order order;
-    bool *owned[3]; // [side][top-level column]; every column has one owner, foreign ones the value's
+    bool
+        *owned[3]; // [side][top-level column]; every column has one owner, foreign ones the value's
     fz_layout_meta *meta;
     size_t meta_count;
 } fz_layout;
@@ -41,18 +43,20 @@ void fz_layout_unref(fz_layout *layout);
 /** Fill a LIST type with the element of record headers: struct<key string, value binary>, ids 0. */
 void fz_layout_headers_type(fz_arena *arena, fz_type *type);
 
-/** The shape of the metadata columns that an entry asks for: `_kafka` and promoted ones; NULL when there are none. */
+/** The shape of the metadata columns that an entry asks for: `_kafka` and promoted ones; NULL when
+ * there are none. */
 fz_schema *fz_layout_metadata_shape(const fz_config_entry *entry, bool several_topics);
 
-/** A key schema's shape as columns: optional, with the prefix, or in one struct `key`; a new schema. */
+/** A key schema's shape as columns: optional, with the prefix, or in one struct `key`; a new
+ * schema. */
 fz_schema *fz_layout_key_shape(const fz_config_entry *entry, const fz_schema *key);
 
 /**
- * Layout of a table that is to be made: key, value and metadata shapes put together, ids given, partitioning resolved.
- * Shapes may be NULL. The bound shapes come from fz_layout_bind afterwards.
+ * Layout of a table that is to be made: key, value and metadata shapes put together, ids given,
+ * partitioning resolved. Shapes may be NULL. The bound shapes come from fz_layout_bind afterwards.
  *
- * Errors: UNSUPPORTED kind unsupported_type two names that clash; INVALID partitioning names no column, or one that the
- *         transform does not take.
+ * Errors: UNSUPPORTED kind unsupported_type two names that clash; INVALID partitioning names no
+ * column, or one that the transform does not take.
  */
 FZ_CHECKED fz_code fz_layout_create(const fz_config_entry *entry, const fz_schema *key,
                                     const fz_schema *value, const fz_schema *metadata_shape,

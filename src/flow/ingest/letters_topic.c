@@ -35,12 +35,14 @@ void fz_letters_topic_free(fz_letters_topic *topic) {
 
 typedef FZ_VEC(fz_kafka_header) header_list;
 
-static void add_headers(const fz_letters_topic *topic, const fz_record *record, header_list *headers) {
+static void add_headers(const fz_letters_topic *topic, const fz_record *record,
+                        header_list *headers) {
     fz_str name, value;
     bool is_null;
     for (size_t i = 0;
          fz_record_header(topic->stream->host->source, record, i, &name, &value, &is_null); i++) {
-        fz_str bytes = is_null ? (fz_str){0} : fz_str_make(value.data ? value.data : "", value.size);
+        fz_str bytes =
+            is_null ? (fz_str){0} : fz_str_make(value.data ? value.data : "", value.size);
         fz_vec_push(headers, ((fz_kafka_header){name, bytes}));
     }
 }
@@ -55,9 +57,12 @@ fz_code fz_letters_topic_send(fz_letters_topic *topic, const fz_stream_part *par
         const char *name;
         const char *value;
     } own[] = {
-        {"frazil.topic", topic->stream->topic}, {"frazil.partition", partition},
-        {"frazil.offset", offset},              {"frazil.generation", generation},
-        {"frazil.error", why->kind},            {"frazil.message", why->text},
+        {"frazil.topic", topic->stream->topic},
+        {"frazil.partition", partition},
+        {"frazil.offset", offset},
+        {"frazil.generation", generation},
+        {"frazil.error", why->kind},
+        {"frazil.message", why->text},
     };
     header_list headers = {0};
     add_headers(topic, record, &headers);

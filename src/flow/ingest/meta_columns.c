@@ -77,8 +77,9 @@ static fz_code append_headers(fz_meta_columns *meta, fz_column *list, const fz_r
     bool is_null;
     for (size_t i = 0; fz_record_header(meta->source, record, i, &name, &value, &is_null); i++) {
         FZ_TRY(fz_column_append_bytes(&element->children[0], name.data, name.size, err));
-        FZ_TRY(is_null ? fz_column_append_null(&element->children[1], err)
-                       : fz_column_append_bytes(&element->children[1], value.data, value.size, err));
+        FZ_TRY(is_null
+                   ? fz_column_append_null(&element->children[1], err)
+                   : fz_column_append_bytes(&element->children[1], value.data, value.size, err));
         FZ_TRY(fz_column_append_struct(element, err));
     }
     return fz_column_append_list(list, err);

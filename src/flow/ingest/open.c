@@ -19,10 +19,11 @@ void fz_open_shapes_deinit(fz_open_shapes *shapes) {
 static void warn_of_clashes(const fz_schema *key, const fz_schema *value, fz_buf *warnings) {
     for (size_t i = 0; i < key->root.field_count; i++) {
         if (fz_type_find(&value->root, key->root.fields[i].name)) {
-            fz_buf_printf(warnings,
-                          "key field \"%.*s\" has the name of a value field, which wins; key.prefix "
-                          "keeps both\n",
-                          FZ_STR_ARGS(key->root.fields[i].name));
+            fz_buf_printf(
+                warnings,
+                "key field \"%.*s\" has the name of a value field, which wins; key.prefix "
+                "keeps both\n",
+                FZ_STR_ARGS(key->root.fields[i].name));
         }
     }
 }
@@ -50,8 +51,9 @@ fz_code fz_open_shapes_find(fz_stream *stream, fz_open_shapes *out, fz_err *err)
     if (code != FZ_OK) {
         fz_open_shapes_deinit(out);
         bool away = code == FZ_UNAVAILABLE || code == FZ_DENIED;
-        return away ? fz_err_prepend(err, "cannot ask the schema registry (schema_registry) for topic "
-                                          "\"%s\"",
+        return away ? fz_err_prepend(err,
+                                     "cannot ask the schema registry (schema_registry) for topic "
+                                     "\"%s\"",
                                      stream->topic)
                     : code;
     }
@@ -75,7 +77,8 @@ fz_code fz_open_bind_all(fz_stream *stream, const fz_open_shapes *shapes, fz_lay
         fz_code code = fz_layout_bind(layout, stream->entry, parts[i].shape, parts[i].side, true,
                                       false, &bound, changes, err);
         fz_schema_unref(bound);
-        // records of a version that does not fit are letters then; the topic goes on with what the table has
+        // records of a version that does not fit are letters then; the topic goes on with what the
+        // table has
         bool of_records = code == FZ_UNSUPPORTED && (*layout)->metadata &&
                           stream->entry->evolution.incompatible == FZ_POLICY_RECORD_ERROR;
         if (!of_records) {
@@ -92,8 +95,8 @@ fz_code fz_open_new_layout(fz_stream *stream, const fz_open_shapes *shapes, fz_l
         *out = fz_letters_layout(NULL);
         return FZ_OK;
     }
-    FZ_TRY(fz_layout_create(stream->entry, shapes->key_shape, shapes->value->shape, shapes->metadata,
-                            &layout, err));
+    FZ_TRY(fz_layout_create(stream->entry, shapes->key_shape, shapes->value->shape,
+                            shapes->metadata, &layout, err));
     fz_code code = fz_open_bind_all(stream, shapes, &layout, NULL, err);
     if (code != FZ_OK) {
         fz_layout_unref(layout);
@@ -106,8 +109,8 @@ fz_code fz_open_new_layout(fz_stream *stream, const fz_open_shapes *shapes, fz_l
 fz_code fz_open_load(fz_stream *stream, fz_iceberg_metadata **out, fz_err *err) {
     const fz_ingest_host *host = stream->host;
     if (!stream->table.catalog) {
-        FZ_TRY(host->catalog(host->context, &stream->entry->catalog.items[0], &stream->table.catalog,
-                             err));
+        FZ_TRY(host->catalog(host->context, &stream->entry->catalog.items[0],
+                             &stream->table.catalog, err));
     }
     stream->table.name =
         (fz_catalog_name){fz_str_from(stream->space), fz_str_from(stream->table_name)};
@@ -121,8 +124,8 @@ static fz_code open_store(fz_stream *stream, fz_str location, fz_err *err) {
     return host->store(host->context, &stream->entry->storage, location, &stream->table.store, err);
 }
 
-static fz_code create_table(fz_stream *stream, const fz_open_shapes *shapes, fz_iceberg_metadata **out,
-                            fz_err *err) {
+static fz_code create_table(fz_stream *stream, const fz_open_shapes *shapes,
+                            fz_iceberg_metadata **out, fz_err *err) {
     fz_layout *layout = NULL;
     FZ_TRY(fz_open_new_layout(stream, shapes, &layout, err));
     fz_arena arena = {0};
@@ -154,7 +157,8 @@ static fz_code create_table(fz_stream *stream, const fz_open_shapes *shapes, fz_
     return code;
 }
 
-/** State changes that opening needs: a source that the table did not know, new partitions, lost ranges. */
+/** State changes that opening needs: a source that the table did not know, new partitions, lost
+ * ranges. */
 static void edit_positions(void *context, fz_commit_state *state, fz_commit_source *source) {
     fz_stream *stream = (fz_stream *)context;
     if (source->known < stream->part_count) {
@@ -164,8 +168,8 @@ static void edit_positions(void *context, fz_commit_state *state, fz_commit_sour
             memcpy(parts, source->parts, (size_t)source->known * sizeof *parts);
         }
         for (int32_t p = source->known; p < stream->part_count; p++) {
-            parts[p] = (fz_commit_part){
-                .next = stream->parts[p].committed, .last_row = -1, .epoch = -1};
+            parts[p] =
+                (fz_commit_part){.next = stream->parts[p].committed, .last_row = -1, .epoch = -1};
         }
         source->parts = parts;
         source->known = stream->part_count;
@@ -178,7 +182,8 @@ static void edit_positions(void *context, fz_commit_state *state, fz_commit_sour
     source->ranges = ranges;
     for (int32_t p = 0; p < stream->part_count; p++) {
         fz_commit_part *part = &source->parts[p];
-        if (part->generation == stream->parts[p].generation && part->next < stream->parts[p].committed) {
+        if (part->generation == stream->parts[p].generation &&
+            part->next < stream->parts[p].committed) {
             ranges[source->range_count++] = (fz_commit_range){
                 p, part->generation, part->next, stream->parts[p].committed, FZ_STR("lost")};
             part->next = stream->parts[p].committed;
@@ -187,8 +192,8 @@ static void edit_positions(void *context, fz_commit_state *state, fz_commit_sour
 }
 
 fz_code fz_stream_commit_edit(fz_stream *stream, const char *op,
-                           void (*edit)(void *, fz_commit_state *, fz_commit_source *),
-                           fz_str reason, fz_commit_state **state, fz_err *err) {
+                              void (*edit)(void *, fz_commit_state *, fz_commit_source *),
+                              fz_str reason, fz_commit_state **state, fz_err *err) {
     fz_stream_cut cut = {0};
     fz_stream_cut_reset(&cut);
     fz_commit_batch batch = {.op = op,
@@ -233,7 +238,8 @@ fz_code fz_stream_commit_edit(fz_stream *stream, const char *op,
 
 static void edit_generation(void *context, fz_commit_state *state, fz_commit_source *source) {
     fz_stream *stream = (fz_stream *)context;
-    fz_commit_part *parts = FZ_ARENA_ARRAY(&state->arena, fz_commit_part, (size_t)stream->part_count);
+    fz_commit_part *parts =
+        FZ_ARENA_ARRAY(&state->arena, fz_commit_part, (size_t)stream->part_count);
     for (int32_t p = 0; p < stream->part_count; p++) {
         int64_t generation = p < source->known ? source->parts[p].generation + 1 : 0;
         parts[p] = (fz_commit_part){.generation = generation,
@@ -246,7 +252,8 @@ static void edit_generation(void *context, fz_commit_state *state, fz_commit_sou
     source->fingerprint_count = 0;
 }
 
-/** on_log_change: restart_from_earliest (R15): every partition from the start of the new log, a generation up. */
+/** on_log_change: restart_from_earliest (R15): every partition from the start of the new log, a
+ * generation up. */
 static fz_code restart_from_earliest(fz_stream *stream, fz_commit_state **state, const fz_err *why,
                                      fz_err *err) {
     int32_t count = 0;
@@ -262,10 +269,12 @@ static fz_code restart_from_earliest(fz_stream *stream, fz_commit_state **state,
     }
     FZ_LOG(stream->host->log, FZ_LOG_WARN, "new_generation", FZ_KV_TEXT("topic", stream->topic),
            FZ_KV_TEXT("table", stream->full_name), FZ_KV_TEXT("reason", why->text));
-    return fz_stream_commit_edit(stream, "generation", edit_generation, fz_str_from(why->text), state, err);
+    return fz_stream_commit_edit(stream, "generation", edit_generation, fz_str_from(why->text),
+                                 state, err);
 }
 
-/** The source of the state that is this stream's; a table of ours that does not know the topic yet takes it up. */
+/** The source of the state that is this stream's; a table of ours that does not know the topic yet
+ * takes it up. */
 static fz_code adopt_source(fz_stream *stream, fz_commit_state **state, fz_err *err) {
     fz_arena arena = {0};
     fz_commit_source fresh;
@@ -277,7 +286,8 @@ static fz_code adopt_source(fz_stream *stream, fz_commit_state **state, fz_err *
         for (int32_t p = 0; p < fresh.known; p++) {
             stream->parts[p].committed = fresh.parts[p].next;
         }
-        code = fz_stream_commit_edit(stream, "adopt", edit_positions, FZ_STR("new source"), state, err);
+        code = fz_stream_commit_edit(stream, "adopt", edit_positions, FZ_STR("new source"), state,
+                                     err);
     }
     fz_arena_deinit(&arena);
     return code;
@@ -287,28 +297,32 @@ static fz_code check_route(fz_stream *stream, const fz_commit_source *source, fz
     if (source->route.size == 0 || fz_str_equal(source->route, fz_str_from(stream->route))) {
         return FZ_OK;
     }
-    return fz_err_set_kind(err, FZ_INVALID, "route_conflict",
-                           "table \"%s\" is written from topic \"%s\" by another route (key, message or "
-                           "write mode differ): use another table, or put the configuration back",
-                           stream->full_name, stream->topic);
+    return fz_err_set_kind(
+        err, FZ_INVALID, "route_conflict",
+        "table \"%s\" is written from topic \"%s\" by another route (key, message or "
+        "write mode differ): use another table, or put the configuration back",
+        stream->full_name, stream->topic);
 }
 
 /** Position and log; positions that the log or new partitions change are committed first. */
 static fz_code open_position(fz_stream *stream, fz_err *err) {
     fz_commit_state *state = NULL;
-    fz_code code = fz_commit_position(&stream->table, stream->metadata, stream->commit_options.content,
-                                      stream->commit_options.content_context, &state, NULL, err);
+    fz_code code =
+        fz_commit_position(&stream->table, stream->metadata, stream->commit_options.content,
+                           stream->commit_options.content_context, &state, NULL, err);
     if (code != FZ_OK && code != FZ_NOT_FOUND) {
         return code;
     }
     if (state && state->rolled_back && stream->commit_options.suspend_on_rollback) {
         fz_commit_state_free(state);
-        return fz_err_set_kind(err, FZ_INVALID, "rolled_back",
-                               "table \"%s\" was rolled back and on_rollback is suspend; use frazil repair "
-                               "with --reread or --keep-position",
-                               stream->full_name);
+        return fz_err_set_kind(
+            err, FZ_INVALID, "rolled_back",
+            "table \"%s\" was rolled back and on_rollback is suspend; use frazil repair "
+            "with --reread or --keep-position",
+            stream->full_name);
     }
-    fz_commit_source *source = state ? fz_commit_state_find(state, fz_str_from(stream->topic)) : NULL;
+    fz_commit_source *source =
+        state ? fz_commit_state_find(state, fz_str_from(stream->topic)) : NULL;
     if (!source) {
         code = adopt_source(stream, &state, err);
         source = state ? fz_commit_state_find(state, fz_str_from(stream->topic)) : NULL;
@@ -333,7 +347,8 @@ static fz_code open_position(fz_stream *stream, fz_err *err) {
         }
     }
     if (code == FZ_OK && edits) {
-        code = fz_stream_commit_edit(stream, "offsets", edit_positions, FZ_STR("new or lost offsets"), &state, err);
+        code = fz_stream_commit_edit(stream, "offsets", edit_positions,
+                                     FZ_STR("new or lost offsets"), &state, err);
     }
     if (code == FZ_OK && source && source->paused) {
         code = fz_err_set_kind(err, FZ_INVALID, "paused", "paused by an operator");
@@ -372,7 +387,8 @@ static fz_code open_layout(fz_stream *stream, const fz_open_shapes *shapes, fz_e
     }
     if (changes.size > 0) {
         FZ_LOG(stream->host->log, FZ_LOG_INFO, "schema_update", FZ_KV_TEXT("topic", stream->topic),
-               FZ_KV_TEXT("table", stream->full_name), FZ_KV_STR("changes", fz_stream_lines(&changes)));
+               FZ_KV_TEXT("table", stream->full_name),
+               FZ_KV_STR("changes", fz_stream_lines(&changes)));
     }
     fz_mutex_lock(&stream->mutex);
     fz_layout_unref(stream->layout);
@@ -421,7 +437,8 @@ static fz_code open_all(fz_stream *stream, const fz_open_shapes *shapes, fz_err 
 
 fz_code fz_stream_open(fz_stream *stream, fz_err *err) {
     int32_t partitions = 0;
-    FZ_TRY(fz_source_partitions(stream->host->source, fz_str_from(stream->topic), &partitions, err));
+    FZ_TRY(
+        fz_source_partitions(stream->host->source, fz_str_from(stream->topic), &partitions, err));
     fz_open_shapes shapes;
     FZ_TRY(fz_open_shapes_find(stream, &shapes, err));
     if (shapes.warnings.size > 0) {

@@ -35,7 +35,8 @@ static fz_code start_offset(fz_stream *stream, int32_t partition, int64_t *out, 
     return FZ_OK;
 }
 
-fz_code fz_open_resolve_start(fz_stream *stream, fz_arena *arena, fz_commit_source *out, fz_err *err) {
+fz_code fz_open_resolve_start(fz_stream *stream, fz_arena *arena, fz_commit_source *out,
+                              fz_err *err) {
     int32_t count = 0;
     fz_str topic = fz_str_from(stream->topic);
     FZ_TRY(fz_source_partitions(stream->host->source, topic, &count, err));
@@ -109,8 +110,8 @@ fz_code fz_open_peek_schema(fz_stream *stream, fz_err *err) {
 }
 
 /** Newest fingerprint of a partition at or above the log's start, NULL if none. */
-static const fz_commit_fingerprint *newest_fingerprint(const fz_commit_source *source, int32_t partition,
-                                                       int64_t low) {
+static const fz_commit_fingerprint *newest_fingerprint(const fz_commit_source *source,
+                                                       int32_t partition, int64_t low) {
     for (size_t i = source->fingerprint_count; i-- > 0;) {
         const fz_commit_fingerprint *print = &source->fingerprints[i];
         if (print->partition == partition && print->offset >= low) {
@@ -122,13 +123,14 @@ static const fz_commit_fingerprint *newest_fingerprint(const fz_commit_source *s
 
 static fz_code changed(fz_stream *stream, fz_err *err, int32_t partition, const char *found,
                        int64_t found_offset, const char *wanted, int64_t wanted_offset) {
-    return fz_err_set_kind(
-        err, FZ_INVALID, "log_changed",
-        "topic \"%s\" partition %d is not the log that table \"%s\" was written from: %s %lld, %s %lld; "
-        "was the topic deleted and made again? set on_log_change: restart_from_earliest, or use frazil "
-        "repair",
-        stream->topic, partition, stream->full_name, found, (long long)found_offset, wanted,
-        (long long)wanted_offset);
+    return fz_err_set_kind(err, FZ_INVALID, "log_changed",
+                           "topic \"%s\" partition %d is not the log that table \"%s\" was written "
+                           "from: %s %lld, %s %lld; "
+                           "was the topic deleted and made again? set on_log_change: "
+                           "restart_from_earliest, or use frazil "
+                           "repair",
+                           stream->topic, partition, stream->full_name, found,
+                           (long long)found_offset, wanted, (long long)wanted_offset);
 }
 
 /** Compare records that were delivered once with what the log has there now (R16). */
@@ -166,14 +168,14 @@ static fz_code check_fingerprints(fz_stream *stream, const fz_commit_source *sou
 static fz_code bounds_beyond(fz_stream *stream, int32_t partition, int64_t next, int64_t *low,
                              int64_t *end, fz_err *err) {
     for (int look = 0;; look++) {
-        FZ_TRY(fz_source_bounds(stream->host->source, fz_str_from(stream->topic), partition, low, end,
-                                err));
+        FZ_TRY(fz_source_bounds(stream->host->source, fz_str_from(stream->topic), partition, low,
+                                end, err));
         if (next <= *end) {
             return FZ_OK;
         }
         if (look == 2) {
-            return changed(stream, err, partition, "the log ends at", *end, "the table's position is",
-                           next);
+            return changed(stream, err, partition, "the log ends at", *end,
+                           "the table's position is", next);
         }
         fz_clock_sleep_ms(stream->host->clock, stream->host->once ? 1000 : 15000);
     }
@@ -184,11 +186,12 @@ static fz_code check_identity(fz_stream *stream, const fz_commit_source *source,
     FZ_TRY(fz_source_cluster_id(stream->host->source, &cluster, err));
     if (cluster.size > 0 && source->cluster.size > 0 &&
         !fz_str_equal(fz_buf_view(&cluster), source->cluster)) {
-        return fz_err_set_kind(err, FZ_INVALID, "log_changed",
-                               "topic \"%s\" is on cluster \"%s\", table \"%s\" was written from cluster "
-                               "\"%.*s\"; use frazil repair %s --accept-cluster or --relocate",
-                               stream->topic, fz_buf_cstr(&cluster), stream->full_name,
-                               FZ_STR_ARGS(source->cluster), stream->full_name);
+        return fz_err_set_kind(
+            err, FZ_INVALID, "log_changed",
+            "topic \"%s\" is on cluster \"%s\", table \"%s\" was written from cluster "
+            "\"%.*s\"; use frazil repair %s --accept-cluster or --relocate",
+            stream->topic, fz_buf_cstr(&cluster), stream->full_name, FZ_STR_ARGS(source->cluster),
+            stream->full_name);
     }
     return FZ_OK;
 }
@@ -220,10 +223,11 @@ fz_code fz_open_check_log(fz_stream *stream, const fz_commit_state *state,
     fz_str topic = fz_str_from(stream->topic);
     FZ_TRY(fz_source_partitions(stream->host->source, topic, &count, err));
     if (count < source->known) {
-        return fz_err_set_kind(err, FZ_INVALID, "watermark_missing",
-                               "topic \"%s\" has %d partitions, table \"%s\" knows %d of them; use frazil "
-                               "repair",
-                               stream->topic, count, stream->full_name, source->known);
+        return fz_err_set_kind(
+            err, FZ_INVALID, "watermark_missing",
+            "topic \"%s\" has %d partitions, table \"%s\" knows %d of them; use frazil "
+            "repair",
+            stream->topic, count, stream->full_name, source->known);
     }
     FZ_TRY(check_identity(stream, source, err));
     fz_stream_part *parts = (fz_stream_part *)fz_calloc((size_t)count, sizeof *parts);
@@ -240,7 +244,8 @@ fz_code fz_open_check_log(fz_stream *stream, const fz_commit_state *state,
         }
         lows[p] = low;
         if (next < low) {
-            // new partitions start at their first offset; of known ones the records between are gone (R14, G6)
+            // new partitions start at their first offset; of known ones the records between are
+            // gone (R14, G6)
             *edits = true;
             next = low;
         }

@@ -13,11 +13,13 @@ static json_t *report_error(const fz_stream *stream) {
         return json_null();
     }
     json_t *error = json_object();
-    fz_json_set_str(error, "kind",
-                    fz_str_from(stream->err.kind ? stream->err.kind : fz_code_name(stream->err.code)));
+    fz_json_set_str(
+        error, "kind",
+        fz_str_from(stream->err.kind ? stream->err.kind : fz_code_name(stream->err.code)));
     fz_json_set_str(error, "message", fz_str_from(stream->err.text));
     json_object_set_new(error, "partition",
-                        stream->err_partition >= 0 ? json_integer(stream->err_partition) : json_null());
+                        stream->err_partition >= 0 ? json_integer(stream->err_partition)
+                                                   : json_null());
     json_object_set_new(error, "offset",
                         stream->err_offset >= 0 ? json_integer(stream->err_offset) : json_null());
     return error;
@@ -46,7 +48,8 @@ static json_t *report_stream(fz_stream *stream) {
     json_object_set_new(object, "snapshot_id",
                         has_main ? json_integer(main.snapshot_id) : json_null());
     json_object_set_new(object, "metadata_location",
-                        stream->metadata ? fz_json_string(stream->metadata->location) : json_null());
+                        stream->metadata ? fz_json_string(stream->metadata->location)
+                                         : json_null());
     fz_mutex_unlock(&stream->mutex);
     return object;
 }

@@ -69,10 +69,10 @@ struct fz_rows {
     table *own; // NULL: tables come with their records
     FZ_VEC(table *) tables;
     plans value;
-    fz_stream_counts counts;  // since the last cut; rows are counted by table
-    fz_letters *letters;      // NULL: none since the last cut
+    fz_stream_counts counts;         // since the last cut; rows are counted by table
+    fz_letters *letters;             // NULL: none since the last cut
     fz_letters_topic *letters_topic; // NULL: none sent yet
-    int32_t record_schema_id; // of the record being taken, -1: not read yet
+    int32_t record_schema_id;        // of the record being taken, -1: not read yet
 };
 
 static fz_iceberg_append *no_files(void) {
@@ -512,7 +512,8 @@ static fz_code find_plans(fz_rows *rows, const fz_record *record, plan **value, 
     return FZ_OK;
 }
 
-/** Key and metadata columns of a row whose value columns are there; the row counts then, or is cut off. */
+/** Key and metadata columns of a row whose value columns are there; the row counts then, or is cut
+ * off. */
 static fz_code finish_row(fz_rows *rows, table *t, int32_t partition, const fz_record *record,
                           plan *key, size_t key_at, fz_code code, fz_err *err) {
     int64_t before = t->batch->rows;
@@ -747,7 +748,8 @@ fz_code fz_rows_cut(fz_rows *rows, fz_stream_part *const *parts, size_t count, f
         FZ_TRY(finish_files(rows->tables.data[i], err));
     }
     if (rows->letters_topic) {
-        FZ_TRY(fz_letters_topic_flush(rows->letters_topic, err)); // before the commit: at least once
+        FZ_TRY(
+            fz_letters_topic_flush(rows->letters_topic, err)); // before the commit: at least once
     }
     fz_stream *stream = rows->stream;
     fz_iceberg_append *letters = no_files();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The main loop: opens streams, gives partitions to lanes, asks for cuts, runs commits, follows the group.
+// The main loop: opens streams, gives partitions to lanes, asks for cuts, runs commits, follows the
+// group.
 #include "flow/ingest/service.h"
 
 #include <regex.h>
@@ -25,9 +26,9 @@
 typedef struct slot {
     fz_service *service;
     fz_stream *stream;
-    _Atomic bool opening; // on the pool
-    bool attached;        // lanes have partitions of it
-    _Atomic bool known;   // was opened once: its topic is there
+    _Atomic bool opening;  // on the pool
+    bool attached;         // lanes have partitions of it
+    _Atomic bool known;    // was opened once: its topic is there
     fz_maintain *maintain; // NULL: not opened yet, one pass, or switched off
     fz_maintain_job job;   // that runs on the pool
     int64_t seen_commits;  // that maintenance was told of
@@ -42,7 +43,8 @@ struct fz_service {
     fz_pool *pool;
     fz_pool *maintenance; // one job at a time: it may take long
     fz_source_listener listener;
-    FZ_VEC(fz_reader *) closing; // off the lanes; closed together, since the client waits for a fetch under way
+    FZ_VEC(fz_reader *)
+    closing;        // off the lanes; closed together, since the client waits for a fetch under way
     size_t joined;  // topics subscribed to
     bool finishing; // SIGTERM: nothing new is read
     bool uncommitted;
@@ -110,7 +112,8 @@ static fz_code add_pattern(fz_service *service, fz_map *tables, const fz_config_
     int failed = regcomp(&match.regex, whole, REG_EXTENDED | REG_NOSUB);
     fz_free(whole);
     if (failed) {
-        return fz_err_set(err, FZ_INVALID, "%.*s: topic_pattern \"%.*s\" is not a regular expression",
+        return fz_err_set(err, FZ_INVALID,
+                          "%.*s: topic_pattern \"%.*s\" is not a regular expression",
                           FZ_STR_ARGS(entry->where), FZ_STR_ARGS(entry->topic_pattern));
     }
     fz_code code = fz_source_topics(service->host->source, match_topic, &match, err);
@@ -259,8 +262,8 @@ static void maintain_job(void *arg) {
 static void tick_maintenance(fz_service *service, slot *s) {
     fz_stream *stream = s->stream;
     int64_t now = fz_clock_mono_ms(service->host->clock);
-    if (service->host->once || service->finishing || !s->known || !stream->entry->maintenance.enabled ||
-        s->opening) {
+    if (service->host->once || service->finishing || !s->known ||
+        !stream->entry->maintenance.enabled || s->opening) {
         return;
     }
     if (!s->maintain) {
@@ -365,13 +368,15 @@ static void outbox_job(void *arg) {
     fz_stream_settle_outbox(((slot *)arg)->stream);
 }
 
-/** Something is owed to other tables, and it is time to see to it: in a pass and at the end until nothing is. */
+/** Something is owed to other tables, and it is time to see to it: in a pass and at the end until
+ * nothing is. */
 static bool outbox_is_due(const fz_service *service, slot *s) {
     if (json_array_size(s->stream->owed) == 0 ||
         fz_clock_mono_ms(service->host->clock) < s->stream->deliver_at_ms) {
         return false;
     }
-    bool ends = service->finishing || (service->host->once && all_done(s->stream)) || s->stream->halt;
+    bool ends =
+        service->finishing || (service->host->once && all_done(s->stream)) || s->stream->halt;
     return ends || fz_outbox_waits(s->stream);
 }
 
@@ -391,8 +396,8 @@ static bool is_over(fz_stream_state state) {
 static void tick_idle(fz_service *service, slot *s, fz_stream_state state, bool rewind,
                       int64_t retry_at) {
     fz_stream *stream = s->stream;
-    bool due = !service->finishing && retry_at >= 0 &&
-               fz_clock_mono_ms(service->host->clock) >= retry_at;
+    bool due =
+        !service->finishing && retry_at >= 0 && fz_clock_mono_ms(service->host->clock) >= retry_at;
     if (!s->attached) {
         bool again = due && !(service->host->once && is_over(state));
         if (rewind || again || (state == FZ_STREAM_PENDING && !stream->opened && due)) {
@@ -478,13 +483,13 @@ static void on_assigned(void *opaque, const fz_assignment *items, size_t count) 
         fz_stream *stream = s->stream;
         if (items[i].partition >= stream->held_count) {
             int32_t want = items[i].partition + 1;
-            stream->held =
-                (bool *)fz_realloc(stream->held, (size_t)want, sizeof *stream->held);
+            stream->held = (bool *)fz_realloc(stream->held, (size_t)want, sizeof *stream->held);
             memset(stream->held + stream->held_count, 0, (size_t)(want - stream->held_count));
             stream->held_count = want;
         }
         stream->held[items[i].partition] = true;
-        // another process may have moved the position since, and partitions may be new: everything from the table again
+        // another process may have moved the position since, and partitions may be new: everything
+        // from the table again
         fz_mutex_lock(&stream->mutex);
         stream->needs_rewind = true;
         fz_mutex_unlock(&stream->mutex);
@@ -512,7 +517,8 @@ static bool settle(fz_service *service, slot *s, int64_t until_ms) {
     }
 }
 
-/** Off the readers of a stream: stop, commit what they gave; what is kept is opened again by the next tick. */
+/** Off the readers of a stream: stop, commit what they gave; what is kept is opened again by the
+ * next tick. */
 static void leave_stream(fz_service *service, slot *s, bool commit) {
     int64_t until = fz_clock_mono_ms(service->host->clock) + REVOKE_MS;
     while (s->opening) {
@@ -569,8 +575,8 @@ static void on_trouble(void *opaque, const fz_err *err, bool fatal) {
 }
 
 /**
- * Join the group for the topics that are open; again when there are more. Not before: a member that joins while the client
- * does not know a topic yet may be given nothing, and is not asked again.
+ * Join the group for the topics that are open; again when there are more. Not before: a member that
+ * joins while the client does not know a topic yet may be given nothing, and is not asked again.
  */
 static void join_group(fz_service *service) {
     fz_map seen = {0};

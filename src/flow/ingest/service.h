@@ -13,7 +13,8 @@ typedef enum fz_service_stop {
     FZ_SERVICE_ABORT,  // end at once
 } fz_service_stop;
 
-/** Make the streams of all enabled entries. Everything borrowed outlives it. INVALID: two tables of one name. */
+/** Make the streams of all enabled entries. Everything borrowed outlives it. INVALID: two tables of
+ * one name. */
 FZ_CHECKED fz_code fz_service_new(const fz_ingest_host *host, fz_service **out, fz_err *err);
 /** NULL allowed. */
 void fz_service_free(fz_service *service);
@@ -21,7 +22,8 @@ void fz_service_free(fz_service *service);
 /**
  * Run to the end: of the pass (`--once`), or until `stop` says so (asked every few milliseconds).
  *
- * Returns the exit code of interface.md section 2: 0, 1 a topic failed or not all was committed, 3 one is suspended.
+ * Returns the exit code of interface.md section 2: 0, 1 a topic failed or not all was committed, 3
+ * one is suspended.
  */
 int fz_service_run(fz_service *service, fz_service_stop (*stop)(void *context), void *context);
 

@@ -56,7 +56,8 @@ static fz_code add_spec(fz_stream *stream, json_t *updates, fz_err *err) {
     }
     fz_arena_deinit(&arena);
     fz_layout_unref(layout);
-    return code == FZ_NOT_FOUND ? FZ_OK : code; // a column that is still to come: at the next opening
+    return code == FZ_NOT_FOUND ? FZ_OK
+                                : code; // a column that is still to come: at the next opening
 }
 
 static void add_version(const fz_stream *stream, json_t *updates) {
@@ -71,7 +72,8 @@ static json_t *changed_properties(const fz_stream *stream) {
     json_t *properties = json_object();
     for (size_t i = 0; i < stream->entry->properties.count; i++) {
         const fz_config_pair *pair = &stream->entry->properties.items[i];
-        if (!fz_str_equal(fz_iceberg_metadata_property(stream->metadata, pair->key.data), pair->value)) {
+        if (!fz_str_equal(fz_iceberg_metadata_property(stream->metadata, pair->key.data),
+                          pair->value)) {
             json_object_setn_new(properties, pair->key.data, pair->key.size,
                                  fz_json_string(pair->value));
         }
@@ -86,14 +88,16 @@ typedef struct settings_build {
 } settings_build;
 
 static fz_code build(void *context, const fz_iceberg_metadata *base,
-                     const fz_iceberg_append_options *options, fz_iceberg_change *change, fz_err *err) {
+                     const fz_iceberg_append_options *options, fz_iceberg_change *change,
+                     fz_err *err) {
     const settings_build *b = (const settings_build *)context;
     fz_iceberg_append_options with = *options;
     with.updates = json_array_size(b->updates) > 0 ? b->updates : NULL;
     return fz_iceberg_append_build(b->files, base, &with, change, err);
 }
 
-static fz_code commit(fz_stream *stream, const json_t *updates, const json_t *properties, fz_err *err) {
+static fz_code commit(fz_stream *stream, const json_t *updates, const json_t *properties,
+                      fz_err *err) {
     char id[37];
     fz_rand_uuid(id);
     settings_build context = {fz_iceberg_append_new(fz_str_from(id)), updates};

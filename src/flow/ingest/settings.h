@@ -6,8 +6,9 @@
 #include "flow/ingest/stream.h"
 
 /**
- * Bring the stream's table to its entry's settings, as an own commit, when they differ: a higher format version, another
- * partitioning (old files stay as they are; none given: the table's is kept), properties set (never removed).
+ * Bring the stream's table to its entry's settings, as an own commit, when they differ: a higher
+ * format version, another partitioning (old files stay as they are; none given: the table's is
+ * kept), properties set (never removed).
  *
  * Errors: UNSUPPORTED a transform that does not take its column; of the commit.
  */

@@ -11,9 +11,9 @@
 
 const char *fz_stream_state_name(fz_stream_state state) {
     static const char *const names[] = {
-        [FZ_STREAM_PENDING] = "pending",     [FZ_STREAM_RUNNING] = "running",
-        [FZ_STREAM_DEGRADED] = "degraded",   [FZ_STREAM_SUSPENDED] = "suspended",
-        [FZ_STREAM_PAUSED] = "paused",       [FZ_STREAM_DONE] = "done",
+        [FZ_STREAM_PENDING] = "pending",   [FZ_STREAM_RUNNING] = "running",
+        [FZ_STREAM_DEGRADED] = "degraded", [FZ_STREAM_SUSPENDED] = "suspended",
+        [FZ_STREAM_PAUSED] = "paused",     [FZ_STREAM_DONE] = "done",
         [FZ_STREAM_FAILED] = "failed",
     };
     return names[state];
@@ -150,8 +150,9 @@ static void resolve_location(fz_stream *stream) {
 
 static fz_mapping_options mapping_of(const fz_config_entry *entry) {
     return (fz_mapping_options){
-        .nanos_keep = entry->types.timestamp_nanos == FZ_NANOS_KEEP ||
-                      (entry->types.timestamp_nanos != FZ_NANOS_TRUNCATE && entry->format_version >= 3),
+        .nanos_keep =
+            entry->types.timestamp_nanos == FZ_NANOS_KEEP ||
+            (entry->types.timestamp_nanos != FZ_NANOS_TRUNCATE && entry->format_version >= 3),
         .nanos_truncate = entry->types.timestamp_nanos == FZ_NANOS_TRUNCATE,
         .uint64_long = entry->types.uint64 == FZ_UINT64_LONG,
         .recursive_json = entry->types.recursive == FZ_RECURSIVE_JSON,
@@ -282,7 +283,8 @@ fz_str fz_stream_lines(fz_buf *text) {
     FZ_CLEANUP(fz_buf_deinit) fz_buf one = {0};
     fz_str lines = fz_str_trim(fz_buf_view(text));
     for (size_t i = 0; i < lines.size; i++) {
-        fz_buf_append_str(&one, lines.data[i] == '\n' ? FZ_STR("; ") : fz_str_slice(lines, i, i + 1));
+        fz_buf_append_str(&one,
+                          lines.data[i] == '\n' ? FZ_STR("; ") : fz_str_slice(lines, i, i + 1));
     }
     fz_buf_reset(text);
     fz_buf_append_str(text, fz_buf_view(&one));
@@ -306,16 +308,18 @@ void fz_stream_set_state(fz_stream *stream, fz_stream_state state, const fz_err 
         return;
     }
     fz_log_level level = state == FZ_STREAM_FAILED || state == FZ_STREAM_SUSPENDED ? FZ_LOG_ERROR
-                         : state == FZ_STREAM_DEGRADED                            ? FZ_LOG_WARN
-                                                                                  : FZ_LOG_INFO;
+                         : state == FZ_STREAM_DEGRADED                             ? FZ_LOG_WARN
+                                                                                   : FZ_LOG_INFO;
     if (err) {
         FZ_LOG(stream->host->log, level, "topic_state", FZ_KV_TEXT("topic", stream->topic),
-               FZ_KV_TEXT("table", stream->full_name), FZ_KV_TEXT("state", fz_stream_state_name(state)),
+               FZ_KV_TEXT("table", stream->full_name),
+               FZ_KV_TEXT("state", fz_stream_state_name(state)),
                FZ_KV_TEXT("kind", err->kind ? err->kind : fz_code_name(err->code)),
                FZ_KV_TEXT("error", fz_err_text(err)));
     } else {
         FZ_LOG(stream->host->log, level, "topic_state", FZ_KV_TEXT("topic", stream->topic),
-               FZ_KV_TEXT("table", stream->full_name), FZ_KV_TEXT("state", fz_stream_state_name(state)));
+               FZ_KV_TEXT("table", stream->full_name),
+               FZ_KV_TEXT("state", fz_stream_state_name(state)));
     }
 }
 
@@ -336,8 +340,8 @@ void fz_stream_fail(fz_stream *stream, const fz_err *err) {
     int64_t now = fz_clock_mono_ms(stream->host->clock);
     int64_t again = -1;
     fz_stream_state state = FZ_STREAM_SUSPENDED;
-    if (err->code == FZ_UNAVAILABLE || err->code == FZ_UNKNOWN_OUTCOME || err->code == FZ_CONFLICT ||
-        err->code == FZ_IO) {
+    if (err->code == FZ_UNAVAILABLE || err->code == FZ_UNKNOWN_OUTCOME ||
+        err->code == FZ_CONFLICT || err->code == FZ_IO) {
         state = stream->host->once ? FZ_STREAM_FAILED : FZ_STREAM_DEGRADED;
         again = now + 2000;
     } else if (err->code == FZ_DENIED) {
@@ -368,7 +372,8 @@ fz_code fz_stream_bind(fz_stream *stream, fz_record_table *table, fz_writer_sche
     if (!schema->bound || schema->bound_number != (*current)->number) {
         fz_schema *fresh = NULL;
         bool is_key = side == FZ_EVOLVE_KEY;
-        bool older = fz_writer_schemas_is_older(is_key ? stream->key_schemas : stream->schemas, schema);
+        bool older =
+            fz_writer_schemas_is_older(is_key ? stream->key_schemas : stream->schemas, schema);
         fz_schema *shape = is_key ? fz_layout_key_shape(stream->entry, schema->shape)
                                   : fz_schema_ref(schema->shape);
         code = fz_layout_bind(current, stream->entry, shape, side, schema->may_change, older,
@@ -386,8 +391,8 @@ fz_code fz_stream_bind(fz_stream *stream, fz_record_table *table, fz_writer_sche
     }
     fz_mutex_unlock(&stream->mutex);
     if (code != FZ_OK) {
-        return fz_err_prepend(err, "writer schema %d of subject \"%.*s\" version %d", schema->frame.id,
-                              FZ_STR_ARGS(schema->subject), schema->version);
+        return fz_err_prepend(err, "writer schema %d of subject \"%.*s\" version %d",
+                              schema->frame.id, FZ_STR_ARGS(schema->subject), schema->version);
     }
     if (changes.size > 0) {
         FZ_LOG(stream->host->log, FZ_LOG_INFO, "schema_update", FZ_KV_TEXT("topic", stream->topic),

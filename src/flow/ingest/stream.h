@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One topic on its way into one table: state, layout, partitions, what is being collected and committed.
+// One topic on its way into one table: state, layout, partitions, what is being collected and
+// committed.
 #ifndef FZ_FLOW_INGEST_STREAM_H
 #define FZ_FLOW_INGEST_STREAM_H
 
@@ -39,14 +40,15 @@ typedef struct fz_ingest_host {
     int64_t until_ms; // --until, -1: none
     void *context;
     /** Catalogs, stores and registries are shared between streams and owned by the application. */
-    fz_code (*catalog)(void *context, const fz_config_catalog *config, fz_catalog **out, fz_err *err);
-    fz_code (*store)(void *context, const fz_config_storage *config, fz_str location, fz_store **out,
-                     fz_err *err);
+    fz_code (*catalog)(void *context, const fz_config_catalog *config, fz_catalog **out,
+                       fz_err *err);
+    fz_code (*store)(void *context, const fz_config_storage *config, fz_str location,
+                     fz_store **out, fz_err *err);
     fz_code (*registry)(void *context, const fz_config_registry *config, fz_registry **out,
                         fz_err *err);
     /** A producer to the same brokers, the caller's to free. */
-    fz_code (*producer)(void *context, const fz_config *config, fz_log *log, fz_kafka_producer **out,
-                        fz_err *err);
+    fz_code (*producer)(void *context, const fz_config *config, fz_log *log,
+                        fz_kafka_producer **out, fz_err *err);
 } fz_ingest_host;
 
 /** A partition of the stream. Fields below "lane" belong to the lane that holds it. */
@@ -58,15 +60,15 @@ typedef struct fz_stream_part {
     fz_reader *reader; // NULL: not read by this process now
     _Atomic int lane;  // -1: none
     // lane
-    fz_fetch fetch;  // records taken from the reader, those from `at` on not yet looked at
+    fz_fetch fetch; // records taken from the reader, those from `at` on not yet looked at
     size_t at;
-    int64_t start; // where what is collected begins
-    int64_t next;  // position
+    int64_t start;    // where what is collected begins
+    int64_t next;     // position
     int64_t last_row; // offset of the last row since `start`, -1: none
     fz_commit_fingerprint fingerprint;
     bool done;
-    bool stopped;         // revoked: not read any more
-    int64_t retry_at_ms;  // registry away: not before
+    bool stopped;        // revoked: not read any more
+    int64_t retry_at_ms; // registry away: not before
 } fz_stream_part;
 
 /** Rows, letters and the like that a cut or the whole run counts. */
@@ -108,10 +110,11 @@ typedef struct fz_stream {
     char *topic;
     char *space; // namespace
     char *table_name;
-    char *full_name; // namespace.table
+    char *full_name;    // namespace.table
     char *letters_name; // of the dead-letter table, with its namespace; NULL: none
-    bool by_record; // a table a record type; the stream's own, the home, is then that of dead letters
-    char *location;  // wanted
+    bool by_record;     // a table a record type; the stream's own, the home, is then that of dead
+                        // letters
+    char *location;     // wanted
     bool location_exact;
     bool several_topics; // others go into the same table
     char route[33];
@@ -122,13 +125,13 @@ typedef struct fz_stream {
     fz_commit_options commit_options;
     fz_content_proof_context proof;
     fz_mutex tables_mutex; // held while tables of records are opened; taken before `mutex`
-    _Atomic bool stop; // waits inside commits end
-    _Atomic bool halt; // suspended: lanes read no further
-    fz_mutex mutex; // guards all below
+    _Atomic bool stop;     // waits inside commits end
+    _Atomic bool halt;     // suspended: lanes read no further
+    fz_mutex mutex;        // guards all below
     fz_cond cond;
     fz_stream_state state;
-    fz_err err;             // why suspended, failed or degraded
-    int32_t err_partition;  // -1: none
+    fz_err err;            // why suspended, failed or degraded
+    int32_t err_partition; // -1: none
     int64_t err_offset;
     int64_t retry_at_ms; // suspended, pending: look again then; -1: never
     bool opened;         // table, layout and positions are there
@@ -140,27 +143,27 @@ typedef struct fz_stream {
     int32_t part_count;
     int64_t *targets; // [target_count] of a pass, kept over openings; -1: not fixed yet
     int32_t target_count;
-    bool *held;       // [held_count] partitions that the group gave to this process; the service's own
+    bool *held; // [held_count] partitions that the group gave to this process; the service's own
     int32_t held_count;
     FZ_VEC(fz_record_table *) tables; // of record types met so far
     int64_t layout_epoch;             // of their layouts
-    int64_t epoch;       // raised when everything uncommitted is dropped
-    bool needs_rewind;   // the service closes and opens the readers again at the table's position
+    int64_t epoch;                    // raised when everything uncommitted is dropped
+    bool needs_rewind; // the service closes and opens the readers again at the table's position
     fz_cut_stage stage;
-    int64_t cut_number;  // of the cut that lanes are asked for
-    int cut_missing;     // lanes that have not given theirs
+    int64_t cut_number; // of the cut that lanes are asked for
+    int cut_missing;    // lanes that have not given theirs
     bool cut_failed;
     fz_stream_cut cut;
     _Atomic int64_t open_bytes; // written since the last cut
     _Atomic int64_t open_rows;
-    _Atomic bool moved;         // positions moved since the last cut
-    int64_t last_cut_ms;        // monotonic
-    int64_t last_commit_ms;     // wall
-    fz_stream_counts run;       // committed by this run
-    json_t *owed;               // outbox of the table as last seen, array; NULL: nothing (R20)
-    json_t *delivered;          // ids of its entries whose sink has them
-    int64_t deliver_at_ms;      // monotonic: try again then
-    int64_t snapshot_id;        // of the last commit, -1
+    _Atomic bool moved;     // positions moved since the last cut
+    int64_t last_cut_ms;    // monotonic
+    int64_t last_commit_ms; // wall
+    fz_stream_counts run;   // committed by this run
+    json_t *owed;           // outbox of the table as last seen, array; NULL: nothing (R20)
+    json_t *delivered;      // ids of its entries whose sink has them
+    int64_t deliver_at_ms;  // monotonic: try again then
+    int64_t snapshot_id;    // of the last commit, -1
     int64_t commits, conflicts;
 } fz_stream;
 
@@ -170,10 +173,11 @@ fz_stream *fz_stream_new(const fz_ingest_host *host, const fz_config_entry *entr
 void fz_stream_free(fz_stream *stream);
 
 /**
- * Resolve the schema, load or create the table, find the position of every partition, look whether the log is the one
- * that the position counts in (R6, R13-R16, R22). May take long; on the pool.
+ * Resolve the schema, load or create the table, find the position of every partition, look whether
+ * the log is the one that the position counts in (R6, R13-R16, R22). May take long; on the pool.
  *
- * Errors: kind says which state it gets: no_topic, no_schema, denied ... (suspended), none (UNAVAILABLE: try again).
+ * Errors: kind says which state it gets: no_topic, no_schema, denied ... (suspended), none
+ * (UNAVAILABLE: try again).
  */
 FZ_CHECKED fz_code fz_stream_open(fz_stream *stream, fz_err *err);
 
@@ -187,7 +191,8 @@ fz_str fz_stream_lines(fz_buf *text);
 void fz_stream_set_state(fz_stream *stream, fz_stream_state state, const fz_err *err);
 /** Suspend because of a record. Takes the mutex. */
 void fz_stream_suspend(fz_stream *stream, const fz_err *err, int32_t partition, int64_t offset);
-/** State that an error of opening or committing leads to; suspended kinds that are looked at again get retry_at_ms. */
+/** State that an error of opening or committing leads to; suspended kinds that are looked at again
+ * get retry_at_ms. */
 void fz_stream_fail(fz_stream *stream, const fz_err *err);
 
 /**
@@ -197,16 +202,18 @@ void fz_stream_fail(fz_stream *stream, const fz_err *err);
  * schema  of stream->schemas or key_schemas
  * layout  a reference to the layout that `bound` belongs to
  * bound   a reference
- * Errors: UNSUPPORTED kind schema_incompatible...: suspend, or a record error by evolution.incompatible.
- * Any thread.
+ * Errors: UNSUPPORTED kind schema_incompatible...: suspend, or a record error by
+ * evolution.incompatible. Any thread.
  */
 FZ_CHECKED fz_code fz_stream_bind(fz_stream *stream, fz_record_table *table,
                                   fz_writer_schema_entry *schema, fz_evolve_side side,
                                   fz_layout **layout, fz_schema **bound, fz_err *err);
 
-/** A commit without rows of the present table that only edits the state; the metadata is kept. *state may be NULL. */
+/** A commit without rows of the present table that only edits the state; the metadata is kept.
+ * *state may be NULL. */
 FZ_CHECKED fz_code fz_stream_commit_edit(fz_stream *stream, const char *op,
-                                         void (*edit)(void *, fz_commit_state *, fz_commit_source *),
+                                         void (*edit)(void *, fz_commit_state *,
+                                                      fz_commit_source *),
                                          fz_str reason, fz_commit_state **state, fz_err *err);
 
 /** Run the commit of a collected cut (stage COMMITTING), then deliver what is owed; on the pool. */

@@ -28,8 +28,8 @@ void fz_stream_settle_outbox(fz_stream *stream) {
     fz_err err = {0};
     fz_code code = fz_outbox_deliver(stream, &err);
     if (code == FZ_OK && json_array_size(stream->owed) > 0) {
-        code = fz_stream_commit_edit(stream, "offsets", edit_outbox, FZ_STR("outbox delivered"), NULL,
-                                     &err);
+        code = fz_stream_commit_edit(stream, "offsets", edit_outbox, FZ_STR("outbox delivered"),
+                                     NULL, &err);
     }
     if (code != FZ_OK && stream->host->once) {
         fz_stream_fail(stream, &err);
@@ -83,7 +83,8 @@ static void commit_group_offsets(fz_stream *stream) {
     fz_free(items);
 }
 
-static void log_done(const fz_stream *stream, const fz_commit_outcome *outcome, int64_t started_us) {
+static void log_done(const fz_stream *stream, const fz_commit_outcome *outcome,
+                     int64_t started_us) {
     int64_t took_ms = (fz_clock_mono_us(stream->host->clock) - started_us) / 1000;
     FZ_LOG(stream->host->log, FZ_LOG_INFO, "commit", FZ_KV_TEXT("table", stream->full_name),
            FZ_KV_TEXT("topic", stream->topic), FZ_KV_INT("snapshot_id", outcome->snapshot_id),

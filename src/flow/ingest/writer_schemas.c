@@ -675,9 +675,8 @@ bool fz_writer_schemas_is_older(fz_writer_schemas *schemas, const fz_writer_sche
     for (size_t i = 0; entry->version > 0 && i < schemas->entries.count && !older; i++) {
         const fz_writer_schema_entry *other = &schemas->entries.data[i]->entry;
         older = other->version > entry->version &&
-                (!schemas->options.by_record ||
-                 (fz_str_equal(other->record, entry->record) &&
-                  fz_str_equal(other->subject, entry->subject)));
+                (!schemas->options.by_record || (fz_str_equal(other->record, entry->record) &&
+                                                 fz_str_equal(other->subject, entry->subject)));
     }
     fz_mutex_unlock(&schemas->mutex);
     return older;

@@ -43,30 +43,34 @@ fz_writer_schemas *fz_writer_schemas_new(const fz_writer_schemas_options *option
 void fz_writer_schemas_free(fz_writer_schemas *schemas);
 
 /**
- * The schema that the table is made from: the newest of the subject, the configured one, or a raw one.
+ * The schema that the table is made from: the newest of the subject, the configured one, or a raw
+ * one.
  *
  * warnings  lines appended, may be NULL
- * Errors: NOT_FOUND kind no_schema naming subject, strategy, registry and near misses; UNSUPPORTED, CORRUPT with the
- *         kinds of schemas; UNAVAILABLE; DENIED.
+ * Errors: NOT_FOUND kind no_schema naming subject, strategy, registry and near misses; UNSUPPORTED,
+ * CORRUPT with the kinds of schemas; UNAVAILABLE; DENIED.
  */
-FZ_CHECKED fz_code fz_writer_schemas_latest(fz_writer_schemas *schemas, fz_writer_schema_entry **out,
-                                            fz_buf *warnings, fz_err *err);
+FZ_CHECKED fz_code fz_writer_schemas_latest(fz_writer_schemas *schemas,
+                                            fz_writer_schema_entry **out, fz_buf *warnings,
+                                            fz_err *err);
 /**
  * The schema of a frame. Any thread.
  *
- * Errors: NOT_FOUND kind unknown_schema_id (asked again after 1 s, then the denial is kept for 10 s); UNAVAILABLE (not the
- *         record's fault); CORRUPT, UNSUPPORTED: kept, the schema cannot be used.
+ * Errors: NOT_FOUND kind unknown_schema_id (asked again after 1 s, then the denial is kept for 10
+ * s); UNAVAILABLE (not the record's fault); CORRUPT, UNSUPPORTED: kept, the schema cannot be used.
  */
-FZ_CHECKED fz_code fz_writer_schemas_find(fz_writer_schemas *schemas, const fz_registry_frame *frame,
+FZ_CHECKED fz_code fz_writer_schemas_find(fz_writer_schemas *schemas,
+                                          const fz_registry_frame *frame,
                                           fz_writer_schema_entry **out, fz_err *err);
 
 /**
- * Is a newer version of its subject known by now? What an older one lacks was added later (fz_evolve_input.older). Any
- * thread.
+ * Is a newer version of its subject known by now? What an older one lacks was added later
+ * (fz_evolve_input.older). Any thread.
  */
 bool fz_writer_schemas_is_older(fz_writer_schemas *schemas, const fz_writer_schema_entry *entry);
 
-/** Name of the subject by strategy and side; record names need the schema's own name. fz_free it. */
+/** Name of the subject by strategy and side; record names need the schema's own name. fz_free it.
+ */
 char *fz_writer_schemas_subject(const fz_writer_schemas_options *options, fz_str record_name);
 
 #endif

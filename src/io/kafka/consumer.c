@@ -25,7 +25,8 @@ typedef struct kafka_source {
     fz_kafka_options options; // texts below
     char *texts[3];
     rd_kafka_t *rk;
-    rd_kafka_t *asker;  // for questions: a broker answers a client in turn, behind a fetch that waits for records
+    rd_kafka_t *asker;  // for questions: a broker answers a client in turn, behind a fetch that
+                        // waits for records
     rd_kafka_t *prober; // for single records; made when first needed
     fz_mutex prober_mutex;
     fz_map known; // topics that `rk` has been told of; under prober_mutex
@@ -57,8 +58,8 @@ static void on_queue(rd_kafka_t *rk, void *opaque) {
 }
 
 /** Assign or unassign one partition; positions of the others are not touched. */
-static fz_code change_assignment(kafka_source *source, fz_str topic, int32_t partition, int64_t offset,
-                                 fz_err *err) {
+static fz_code change_assignment(kafka_source *source, fz_str topic, int32_t partition,
+                                 int64_t offset, fz_err *err) {
     char *name = fz_str_dup(topic);
     rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(1);
     rd_kafka_topic_partition_list_add(list, name, partition)->offset = offset;
@@ -81,13 +82,14 @@ static void learnt(void *opaque, fz_str topic) {
 }
 
 /**
- * The fetching client must know a topic's leaders before it is assigned: else it learns of them by its timer, a second
- * later. All topics at first, with one request; later ones by themselves.
+ * The fetching client must know a topic's leaders before it is assigned: else it learns of them by
+ * its timer, a second later. All topics at first, with one request; later ones by themselves.
  */
 static void learn_topic(kafka_source *source, fz_str topic) {
     fz_err ignored;
     if (source->known.count == 0) {
-        fz_code code = fz_kafka_topics(source->rk, &source->trouble, learnt, &source->known, &ignored);
+        fz_code code =
+            fz_kafka_topics(source->rk, &source->trouble, learnt, &source->known, &ignored);
         (void)code;
     }
     if (!fz_map_find(&source->known, topic)) {
@@ -111,8 +113,8 @@ static fz_code source_open(fz_source *base, fz_str topic, int32_t partition, int
     if (!reader->queue) {
         fz_free(reader->topic);
         fz_free(reader);
-        return fz_err_set(err, FZ_INTERNAL, "no queue for partition %d of topic \"%.*s\"", partition,
-                          FZ_STR_ARGS(topic));
+        return fz_err_set(err, FZ_INTERNAL, "no queue for partition %d of topic \"%.*s\"",
+                          partition, FZ_STR_ARGS(topic));
     }
     rd_kafka_queue_forward(reader->queue, NULL);
     reader->reader.source = base;
@@ -151,8 +153,7 @@ static void reader_free(kafka_source *source, kafka_reader *reader) {
 
 static void source_close(fz_source *base, fz_reader *closing) {
     // after the answer everything still queued is of an older version and is dropped by the client
-    fz_code ignored =
-        change_assignment(of(base), closing->topic, closing->partition, -1, NULL);
+    fz_code ignored = change_assignment(of(base), closing->topic, closing->partition, -1, NULL);
     (void)ignored;
     reader_free(of(base), (kafka_reader *)closing);
 }
@@ -221,8 +222,8 @@ static fz_code reader_fetch(fz_reader *base, size_t limit, fz_fetch *out, fz_err
         out->natives = (void **)fz_realloc(out->natives, limit, sizeof *out->natives);
         out->capacity = limit;
     }
-    ssize_t got = rd_kafka_consume_batch_queue(reader->queue, 0, (rd_kafka_message_t **)out->natives,
-                                               limit);
+    ssize_t got =
+        rd_kafka_consume_batch_queue(reader->queue, 0, (rd_kafka_message_t **)out->natives, limit);
     out->native_count = got > 0 ? (size_t)got : 0;
     if (out->native_count > 0) {
         reader->fetched_us = fz_clock_mono_us(fz_clock_real());
@@ -260,15 +261,16 @@ static bool record_header(const fz_record *record, size_t index, fz_str *name, f
 // --- the group
 
 static fz_assignment *assignments_of(const rd_kafka_topic_partition_list_t *list) {
-    fz_assignment *items =
-        (fz_assignment *)fz_calloc((size_t)list->cnt + 1, sizeof(fz_assignment));
+    fz_assignment *items = (fz_assignment *)fz_calloc((size_t)list->cnt + 1, sizeof(fz_assignment));
     for (int i = 0; i < list->cnt; i++) {
-        items[i] = (fz_assignment){fz_str_from(list->elems[i].topic), list->elems[i].partition, -1, NULL};
+        items[i] =
+            (fz_assignment){fz_str_from(list->elems[i].topic), list->elems[i].partition, -1, NULL};
     }
     return items;
 }
 
-/** The group waits for an answer to each of its calls, an empty one too; positions are given later, by open. */
+/** The group waits for an answer to each of its calls, an empty one too; positions are given later,
+ * by open. */
 static void on_assigned(kafka_source *source, const rd_kafka_topic_partition_list_t *list) {
     rd_kafka_topic_partition_list_t *none = rd_kafka_topic_partition_list_new(0);
     rd_kafka_error_t *error = rd_kafka_incremental_assign(source->rk, none);
@@ -313,7 +315,8 @@ static void unassign(kafka_source *source, const rd_kafka_topic_partition_list_t
     rd_kafka_topic_partition_list_destroy(left);
 }
 
-static void on_revoked(kafka_source *source, const rd_kafka_topic_partition_list_t *list, bool lost) {
+static void on_revoked(kafka_source *source, const rd_kafka_topic_partition_list_t *list,
+                       bool lost) {
     fz_assignment *items = assignments_of(list);
     for (int i = 0; i < list->cnt; i++) {
         kafka_reader *reader = reader_find(source, items[i].topic, items[i].partition);
@@ -378,10 +381,11 @@ static void source_serve(fz_source *base, int64_t timeout_ms) {
         rd_kafka_resp_err_t cause =
             fatal ? rd_kafka_fatal_error(source->rk, fatal_text, sizeof fatal_text) : message->err;
         if (cause == RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID) {
-            fz_err_set(&err, FZ_DENIED,
-                       "another process uses the same kafka.instance_id \"%.*s\": give each process "
-                       "its own",
-                       FZ_STR_ARGS(source->options.instance_id));
+            fz_err_set(
+                &err, FZ_DENIED,
+                "another process uses the same kafka.instance_id \"%.*s\": give each process "
+                "its own",
+                FZ_STR_ARGS(source->options.instance_id));
         } else {
             fz_kafka_error(&source->trouble, cause, "consume", &err);
         }
@@ -390,7 +394,8 @@ static void source_serve(fz_source *base, int64_t timeout_ms) {
     rd_kafka_message_destroy(message);
 }
 
-static void source_commit(fz_source *base, const fz_assignment *items, size_t count, fz_str metadata) {
+static void source_commit(fz_source *base, const fz_assignment *items, size_t count,
+                          fz_str metadata) {
     kafka_source *source = of(base);
     rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new((int)count);
     for (size_t i = 0; i < count; i++) {
@@ -436,8 +441,8 @@ static bool busiest(kafka_source *source, int64_t since_us, char *topic, size_t 
 }
 
 /**
- * Before 2.2 a fetcher sleeps up to a second once a queue was over its threshold; any request to the broker wakes it
- * (formats.md 9.4). One small request every 20 ms while records flow.
+ * Before 2.2 a fetcher sleeps up to a second once a queue was over its threshold; any request to
+ * the broker wakes it (formats.md 9.4). One small request every 20 ms while records flow.
  */
 static void waker_run(void *arg) {
     kafka_source *source = (kafka_source *)arg;
@@ -458,8 +463,8 @@ static void waker_run(void *arg) {
 static fz_code source_cluster_id(fz_source *base, fz_buf *out, fz_err *err) {
     return fz_kafka_cluster_id(of(base)->asker, &of(base)->trouble, out, err);
 }
-static fz_code source_topics(fz_source *base, void (*each)(void *opaque, fz_str topic), void *opaque,
-                             fz_err *err) {
+static fz_code source_topics(fz_source *base, void (*each)(void *opaque, fz_str topic),
+                             void *opaque, fz_err *err) {
     return fz_kafka_topics(of(base)->asker, &of(base)->trouble, each, opaque, err);
 }
 static fz_code source_partitions(fz_source *base, fz_str topic, int32_t *count, fz_err *err) {
@@ -469,10 +474,10 @@ static fz_code source_bounds(fz_source *base, fz_str topic, int32_t partition, i
                              int64_t *end, fz_err *err) {
     return fz_kafka_bounds(of(base)->asker, &of(base)->trouble, topic, partition, low, end, err);
 }
-static fz_code source_offset_at(fz_source *base, fz_str topic, int32_t partition, int64_t timestamp_ms,
-                                int64_t *offset, fz_err *err) {
-    return fz_kafka_offset_at(of(base)->asker, &of(base)->trouble, topic, partition, timestamp_ms, offset,
-                              err);
+static fz_code source_offset_at(fz_source *base, fz_str topic, int32_t partition,
+                                int64_t timestamp_ms, int64_t *offset, fz_err *err) {
+    return fz_kafka_offset_at(of(base)->asker, &of(base)->trouble, topic, partition, timestamp_ms,
+                              offset, err);
 }
 static fz_code source_probe(fz_source *base, fz_probe *probes, size_t count, int64_t timeout_ms,
                             fz_err *err) {
@@ -553,7 +558,8 @@ static void keep_options(kafka_source *source, const fz_kafka_options *options) 
     fz_str(*pairs)[2] = (fz_str(*)[2])fz_calloc(options->property_count + 1, sizeof *pairs);
     for (size_t i = 0; i < options->property_count; i++) {
         for (size_t j = 0; j < 2; j++) {
-            pairs[i][j] = (fz_str){fz_str_dup(options->properties[i][j]), options->properties[i][j].size};
+            pairs[i][j] =
+                (fz_str){fz_str_dup(options->properties[i][j]), options->properties[i][j].size};
         }
     }
     source->options.properties = (const fz_str(*)[2])pairs;
@@ -567,7 +573,8 @@ static void warn_scram(const fz_kafka_options *options) {
             fz_str_starts_with(options->properties[i][1], FZ_STR("SCRAM"))) {
             FZ_LOG(options->log, FZ_LOG_WARN, "kafka_scram",
                    FZ_KV_TEXT("librdkafka", rd_kafka_version_str()),
-                   FZ_KV_TEXT("text", "SCRAM of librdkafka before 2.6.1 is refused by Kafka 4 brokers"));
+                   FZ_KV_TEXT("text",
+                              "SCRAM of librdkafka before 2.6.1 is refused by Kafka 4 brokers"));
         }
     }
 }
@@ -582,7 +589,8 @@ fz_code fz_kafka_consumer_new(const fz_kafka_options *options, fz_source **out, 
     fz_code code = fz_kafka_client_new(&source->options, &source->trouble, true, on_rebalance,
                                        &source->rk, err);
     if (code == FZ_OK) {
-        code = fz_kafka_client_new(&source->options, &source->trouble, false, NULL, &source->asker, err);
+        code = fz_kafka_client_new(&source->options, &source->trouble, false, NULL, &source->asker,
+                                   err);
     }
     if (code != FZ_OK) {
         source_free(&source->source);

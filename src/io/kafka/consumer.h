@@ -24,9 +24,11 @@ typedef struct fz_kafka_options {
  * A consumer. Connecting happens in the background; the first question tells whether it works.
  *
  * Errors: INVALID naming the property and what the client library said of it.
- * Source: librdkafka 2.0.2 (formats.md facts: own positions, per-partition queues, waking the fetcher).
+ * Source: librdkafka 2.0.2 (formats.md facts: own positions, per-partition queues, waking the
+ * fetcher).
  */
-FZ_CHECKED fz_code fz_kafka_consumer_new(const fz_kafka_options *options, fz_source **out, fz_err *err);
+FZ_CHECKED fz_code fz_kafka_consumer_new(const fz_kafka_options *options, fz_source **out,
+                                         fz_err *err);
 
 /** "2.0.2" of the library linked. */
 const char *fz_kafka_version(void);

@@ -74,13 +74,14 @@ fz_code fz_kafka_bounds(rd_kafka_t *rk, fz_kafka_trouble *trouble, fz_str topic,
     rd_kafka_resp_err_t error =
         rd_kafka_query_watermark_offsets(rk, name, partition, low, end, QUESTION_MS);
     char what[300];
-    snprintf(what, sizeof what, "ask for the offsets of topic \"%s\" partition %d", name, partition);
+    snprintf(what, sizeof what, "ask for the offsets of topic \"%s\" partition %d", name,
+             partition);
     fz_free(name);
     return error ? fz_kafka_error(trouble, error, what, err) : FZ_OK;
 }
 
-fz_code fz_kafka_offset_at(rd_kafka_t *rk, fz_kafka_trouble *trouble, fz_str topic, int32_t partition,
-                           int64_t timestamp_ms, int64_t *offset, fz_err *err) {
+fz_code fz_kafka_offset_at(rd_kafka_t *rk, fz_kafka_trouble *trouble, fz_str topic,
+                           int32_t partition, int64_t timestamp_ms, int64_t *offset, fz_err *err) {
     char *name = fz_str_dup(topic);
     rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(1);
     rd_kafka_topic_partition_t *part = rd_kafka_topic_partition_list_add(list, name, partition);
@@ -99,8 +100,7 @@ fz_code fz_kafka_offset_at(rd_kafka_t *rk, fz_kafka_trouble *trouble, fz_str top
         return fz_kafka_error(trouble, error, what, err);
     }
     int64_t low;
-    return *offset >= 0 ? FZ_OK
-                        : fz_kafka_bounds(rk, trouble, topic, partition, &low, offset, err);
+    return *offset >= 0 ? FZ_OK : fz_kafka_bounds(rk, trouble, topic, partition, &low, offset, err);
 }
 
 /** Note what a message tells about the probe of its partition; true if that answers it. */
@@ -142,7 +142,8 @@ static fz_probe *probe_of(fz_probe *probes, size_t count, const rd_kafka_message
     return NULL;
 }
 
-/** Make the topics known to the client at once: else it learns of them by its timer, a second later. */
+/** Make the topics known to the client at once: else it learns of them by its timer, a second
+ * later. */
 static void learn_topics(rd_kafka_t *rk, const fz_probe *probes, size_t count) {
     for (size_t i = 0; i < count; i++) {
         if (i > 0 && fz_str_equal(probes[i].topic, probes[i - 1].topic)) {
@@ -194,6 +195,6 @@ fz_code fz_kafka_probe(rd_kafka_t *rk, fz_kafka_trouble *trouble, fz_probe *prob
     fz_free(done);
     rd_kafka_assign(rk, NULL);
     return left == 0 ? FZ_OK
-                     : fz_kafka_error(trouble, RD_KAFKA_RESP_ERR__TIMED_OUT, "look at single records",
-                                      err);
+                     : fz_kafka_error(trouble, RD_KAFKA_RESP_ERR__TIMED_OUT,
+                                      "look at single records", err);
 }

@@ -8,7 +8,8 @@
 FZ_CHECKED fz_code fz_kafka_cluster_id(rd_kafka_t *rk, fz_kafka_trouble *trouble, fz_buf *out,
                                        fz_err *err);
 FZ_CHECKED fz_code fz_kafka_topics(rd_kafka_t *rk, fz_kafka_trouble *trouble,
-                                   void (*each)(void *opaque, fz_str topic), void *opaque, fz_err *err);
+                                   void (*each)(void *opaque, fz_str topic), void *opaque,
+                                   fz_err *err);
 FZ_CHECKED fz_code fz_kafka_partitions(rd_kafka_t *rk, fz_kafka_trouble *trouble, fz_str topic,
                                        int32_t *count, fz_err *err);
 FZ_CHECKED fz_code fz_kafka_bounds(rd_kafka_t *rk, fz_kafka_trouble *trouble, fz_str topic,

@@ -19,14 +19,14 @@ fz_code fz_source_partitions(fz_source *source, fz_str topic, int32_t *count, fz
     return source->ops->partitions(source, topic, count, err);
 }
 
-fz_code fz_source_bounds(fz_source *source, fz_str topic, int32_t partition, int64_t *low, int64_t *end,
-                         fz_err *err) {
+fz_code fz_source_bounds(fz_source *source, fz_str topic, int32_t partition, int64_t *low,
+                         int64_t *end, fz_err *err) {
     FZ_ASSERT(topic.size > 0 && partition >= 0 && low && end);
     return source->ops->bounds(source, topic, partition, low, end, err);
 }
 
-fz_code fz_source_offset_at(fz_source *source, fz_str topic, int32_t partition, int64_t timestamp_ms,
-                            int64_t *offset, fz_err *err) {
+fz_code fz_source_offset_at(fz_source *source, fz_str topic, int32_t partition,
+                            int64_t timestamp_ms, int64_t *offset, fz_err *err) {
     FZ_ASSERT(topic.size > 0 && partition >= 0 && offset);
     return source->ops->offset_at(source, topic, partition, timestamp_ms, offset, err);
 }
@@ -107,7 +107,8 @@ uint64_t fz_record_hash(const fz_record *record) {
     return fz_xxh3_64(parts, sizeof parts);
 }
 
-void fz_source_commit(fz_source *source, const fz_assignment *items, size_t count, fz_str metadata) {
+void fz_source_commit(fz_source *source, const fz_assignment *items, size_t count,
+                      fz_str metadata) {
     source->ops->commit(source, items, count, metadata);
 }
 
