@@ -4,16 +4,18 @@
 
 #include <unistd.h>
 
+#include "base/memory.h"
 #include "base/rand.h"
 
 fz_code fz_host_init(fz_host *host, const fz_config *config, fz_err *err) {
     memset(host, 0, sizeof *host);
     host->ready = true;
+    fz_memory_tune();
     fz_clock *clock = fz_clock_real();
     fz_wiring_init(&host->wiring, clock);
     host->log = fz_log_new(STDERR_FILENO, config->log.format, config->log.level);
-    // the Kafka client's queues have the other quarter (wiring.c)
-    fz_budget_init(&host->budget, config->memory_limit - config->memory_limit / 4);
+    // the Kafka client's queues have a quarter (wiring.c); an eighth is what the allocator loses
+    fz_budget_init(&host->budget, config->memory_limit / 8 * 5);
     char uuid[37];
     fz_rand_uuid(uuid);
     for (size_t from = 0, to = 0; from < 36; from++) {

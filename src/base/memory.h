@@ -5,6 +5,8 @@
 
 #include "base/attr.h"
 
+/** Settings of the C library's allocator for a long-running process; call before threads start. */
+void fz_memory_tune(void);
 /** size bytes, not cleared. size 0 gives a valid pointer. */
 void *fz_alloc(size_t size);
 /** count * size bytes, cleared; the product is checked. */

@@ -33,6 +33,7 @@ struct fz_files {
     char *schema_text;
     fz_batch *batch;
     fz_partition_router *router; // NULL: unpartitioned
+    fz_parquet_workspace *workspace;
     FZ_VEC(open_file) open;      // by group
     FZ_VEC(done_file) done;
     uint32_t *groups; // of the batch's rows
@@ -54,6 +55,7 @@ fz_code fz_files_new(const fz_files_options *options, fz_batch *batch, fz_files 
     files->instance = fz_str_dup(options->instance);
     files->batch = batch;
     files->router = router;
+    files->workspace = fz_parquet_workspace_new();
     json_t *schema = fz_schema_to_json(options->layout->schema);
     files->schema_text = json_dumps(schema, JSON_COMPACT);
     json_decref(schema);
@@ -97,6 +99,7 @@ static fz_code open_writer(fz_files *files, uint32_t group, fz_err *err) {
     options.pairs = &pair;
     options.pair_count = 1;
     options.version = FZ_STR(FZ_VERSION);
+    options.workspace = files->workspace;
     if (files->oldest_ms == 0) {
         files->oldest_ms = fz_clock_wall_ms(files->options.clock);
     }
@@ -306,6 +309,7 @@ void fz_files_free(fz_files *files) {
     done_clear(files);
     fz_vec_deinit(&files->done);
     fz_vec_deinit(&files->open);
+    fz_parquet_workspace_free(files->workspace);
     fz_partition_router_free(files->router);
     fz_free(files->groups);
     free(files->schema_text);

@@ -6,7 +6,8 @@
 #include "base/memory.h"
 
 enum {
-    FIRST_SLOTS = 1024,
+    FIRST_SLOTS = 64,   // small: thousands of files may be open with few rows each
+    QUICK_SLOTS = 1024, // up to here tables grow four times, then twice
     KEPT_SLOTS = 16384, // a reset gives greater tables back
     BLOCK = 64,         // values hashed ahead of looking them up, so that cache misses overlap
 };
@@ -85,7 +86,8 @@ static inline uint32_t int_home(const fz_parquet_dictionary *d, uint64_t key) {
 
 /** Double the table, or make the first one; false when there is no memory. */
 static bool grow(fz_parquet_dictionary *d) {
-    uint32_t count = d->slot_count ? d->slot_count * 2 : FIRST_SLOTS;
+    uint32_t count =
+        d->slot_count ? d->slot_count * (d->slot_count < QUICK_SLOTS ? 4 : 2) : FIRST_SLOTS;
     void *slots = fz_try_realloc(NULL, count, slot_size(d));
     if (!slots) {
         return false;

@@ -10,7 +10,7 @@
 #include "format/parquet/page.h"
 
 enum {
-    FIRST_CHECK = 4096, // values after which a dictionary must promise to pay
+    FIRST_CHECK = 1024, // values after which a dictionary must promise to pay
     SKIP_GROUPS = 7,    // row groups without a try after two that did not pay
 };
 

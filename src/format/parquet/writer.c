@@ -11,6 +11,7 @@ enum {
     CHUNK_ROWS = 1000,     // shredded at a time: levels and values stay in the cache
     GUESS_ROWS = 200000,   // of a row group before anything is known
     PAGE_SLACK = 64 << 10, // what an append may take beyond its values
+    NODE_SIZE = 512,       // about, of a leaf's node, path and small allocations
     DEPTH_MAX = 100,
 };
 
@@ -33,6 +34,7 @@ struct fz_parquet_writer {
     size_t leaf_count;
     FZ_VEC(fz_parquet_group) groups;
     int64_t groups_memory;
+    int64_t fixed;  // charged for leaves and nodes
     int64_t offset; // bytes given to the sink
     int64_t rows;
     int64_t group_rows;
@@ -135,6 +137,19 @@ static void init_leaves(fz_parquet_writer *writer, const fz_parquet_node *node, 
     }
 }
 
+/**
+ * What an open file takes before its first row. It cannot be flushed away, so that it is counted
+ * only while it leaves a quarter of the budget to rows: more files than that are open at the price
+ * of the limit.
+ */
+static void charge_fixed(fz_parquet_writer *writer) {
+    int64_t size = (int64_t)(writer->leaf_count * (sizeof *writer->leaves + NODE_SIZE));
+    if (writer->budget && fz_budget_used(writer->budget) + size <= writer->budget->limit / 4 * 3 &&
+        fz_budget_charge(writer->budget, size, "parquet writer", NULL) == FZ_OK) {
+        writer->fixed = writer->charged = size;
+    }
+}
+
 static int type_depth(const fz_type *type) {
     int depth = 0;
     for (size_t i = 0; i < type->field_count; i++) {
@@ -176,6 +191,7 @@ fz_code fz_parquet_writer_new(fz_schema *schema, const fz_parquet_options *optio
     for (size_t i = 0; i < fields; i++) {
         init_leaves(writer, &writer->roots[i], NULL, 0);
     }
+    charge_fixed(writer);
     *out = writer;
     return FZ_OK;
 }
@@ -205,7 +221,7 @@ void fz_parquet_writer_free(fz_parquet_writer *writer) {
 }
 
 static int64_t memory(const fz_parquet_writer *writer) {
-    int64_t size = writer->groups_memory;
+    int64_t size = writer->groups_memory + writer->fixed;
     for (size_t i = 0; i < writer->leaf_count; i++) {
         size += fz_parquet_leaf_memory(&writer->leaves[i]);
     }
@@ -224,7 +240,11 @@ static int64_t group_size(const fz_parquet_writer *writer) {
 }
 
 int64_t fz_parquet_writer_buffered(const fz_parquet_writer *writer) {
-    return writer->group_rows ? memory(writer) - writer->groups_memory : 0;
+    int64_t size = 0;
+    for (size_t i = 0; writer->group_rows > 0 && i < writer->leaf_count; i++) {
+        size += fz_parquet_leaf_memory(&writer->leaves[i]);
+    }
+    return size;
 }
 
 int64_t fz_parquet_writer_written(const fz_parquet_writer *writer) {

@@ -116,11 +116,13 @@ static int64_t clamp(int64_t value, int64_t low, int64_t high) {
 static fz_code set_limits(rd_kafka_conf_t *conf, const fz_kafka_options *options, fz_err *err) {
     int64_t parts = options->partitions > 0 ? options->partitions : 1;
     int64_t share = options->queue_memory / parts;
-    // a queue takes one more fetch before it looks at its limit again
+    // a queue takes one more fetch before it looks at its limit again; a short record takes the
+    // client six times its bytes, so that queues are limited by count too, and a fetch is a small
+    // part
     FZ_TRY(
         set_number(conf, "queued.max.messages.kbytes", clamp(share / 2 / 1024, 16, 16 << 10), err));
-    FZ_TRY(set_number(conf, "queued.min.messages", 100000, err));
-    FZ_TRY(set_number(conf, "fetch.message.max.bytes", clamp(share / 4, 16 << 10, 1 << 20), err));
+    FZ_TRY(set_number(conf, "queued.min.messages", clamp(share / 1024, 64, 100000), err));
+    FZ_TRY(set_number(conf, "fetch.message.max.bytes", clamp(share / 32, 16 << 10, 1 << 20), err));
     // the client wants fetch.max.bytes >= message.max.bytes
     int64_t fetch = clamp(options->queue_memory / 4, 1 << 20, 50 << 20);
     int64_t largest = clamp(options->max_record_size, 1 << 20, 512 << 20);
