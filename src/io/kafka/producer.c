@@ -164,15 +164,24 @@ static rd_kafka_headers_t *make_headers(const fz_kafka_message *message) {
 static rd_kafka_resp_err_t produce(fz_kafka_producer *producer, const char *topic,
                                    const fz_kafka_message *message) {
     rd_kafka_headers_t *headers = make_headers(message);
-    rd_kafka_resp_err_t error = rd_kafka_producev(
-        producer->rk, RD_KAFKA_V_TOPIC(topic), RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY),
-        RD_KAFKA_V_KEY(message->key.data, message->key.size),
-        RD_KAFKA_V_VALUE((void *)message->value.data, message->value.size),
-        RD_KAFKA_V_TIMESTAMP(message->timestamp_ms > 0 ? message->timestamp_ms : 0),
-        RD_KAFKA_V_HEADERS(headers), RD_KAFKA_V_END);
-    if (error) {
-        rd_kafka_headers_destroy(headers);
+    const rd_kafka_vu_t parts[] = {
+        {.vtype = RD_KAFKA_VTYPE_TOPIC, .u.cstr = topic},
+        {.vtype = RD_KAFKA_VTYPE_MSGFLAGS, .u.i = RD_KAFKA_MSG_F_COPY},
+        {.vtype = RD_KAFKA_VTYPE_KEY,
+         .u.mem = {(void *)(uintptr_t)message->key.data, message->key.size}},
+        {.vtype = RD_KAFKA_VTYPE_VALUE,
+         .u.mem = {(void *)(uintptr_t)message->value.data, message->value.size}},
+        {.vtype = RD_KAFKA_VTYPE_TIMESTAMP,
+         .u.i64 = message->timestamp_ms > 0 ? message->timestamp_ms : 0},
+        {.vtype = RD_KAFKA_VTYPE_HEADERS, .u.headers = headers},
+    };
+    rd_kafka_error_t *refused = rd_kafka_produceva(producer->rk, parts, FZ_COUNT(parts));
+    if (!refused) {
+        return RD_KAFKA_RESP_ERR_NO_ERROR;
     }
+    rd_kafka_resp_err_t error = rd_kafka_error_code(refused);
+    rd_kafka_error_destroy(refused);
+    rd_kafka_headers_destroy(headers);
     return error;
 }
 
