@@ -11,6 +11,7 @@ extern const fz_command fz_command_check;
 extern const fz_command fz_command_cat;
 extern const fz_command fz_command_maintain;
 extern const fz_command fz_command_replay;
+extern const fz_command fz_command_verify;
 extern const fz_command fz_command_config;
 
 #endif
