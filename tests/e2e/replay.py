@@ -276,6 +276,78 @@ def differences(tally, kafka, registry):
     tally.equal("rows are there twice: exit code, differences", (code, report.get("differences")), (4, missing + 3))
 
 
+def no_partition(tally, kafka, registry):
+    """a letter that decodes, but whose row no partition can hold, stays one; the others come"""
+    topic = "replay_partition"
+    one = registry.register(topic + "-value", ORDERS)
+    frazil = make(kafka, registry, topic, more="  partitioning: ['truncate(10, order_id)']\n")
+    missing = registry.next_id
+
+    def value(i, schema_id):
+        plain = avro_order(i, schema_id)
+        start = 5 + len(harness.avro_long(order(i)[0]))
+        return plain if i not in (33, 77) else plain[:5] + harness.avro_long(-(1 << 63)) + plain[start:]
+
+    send(kafka, topic, [value(i, one if i % 2 == 0 else missing) for i in range(100)], 2)
+    code, reports, _ = frazil.once()
+    tally.equal("no partition, before: rows, letters", (code, reports[topic]["rows"], reports[topic]["dead_letters"]), (0, 50, 50))
+    assert registry.register(topic + "-value", later(500)) == missing
+    for turn in ("first", "second"):
+        code, report, errors = replay(frazil, topic)
+        tally.equal("no partition, %s run: failing" % turn, (code, report.get("failing_by_kind"), report.get("replayed")),
+                    (0, {"out_of_range": 2}, 48 if turn == "first" else 0))
+        once(tally, "no partition, %s run" % turn, frazil, topic, [i for i in range(100) if i not in (33, 77)])
+    clean(tally, "no partition", frazil, topic)
+
+
+def odd_tables(tally, kafka, registry):
+    """verify of tables that do not begin at 0, skip bad records, say nothing of their rows' origin"""
+    topic = "verify_latest"
+    one = registry.register(topic + "-value", ORDERS)
+    frazil = make(kafka, registry, topic, more="  start: latest\n")
+    send(kafka, topic, [avro_order(i, one) for i in range(50)], 2)
+    frazil.once()
+    send(kafka, topic, [avro_order(i, one) for i in range(50, 100)], 2)
+    code, reports, _ = frazil.once()
+    tally.equal("start: latest: rows", (code, reports[topic]["rows"]), (0, 50))
+    code, report, _ = verify(frazil, topic)
+    parts = [p for t in report.get("topics", []) for p in t["partitions"]]
+    tally.equal("start: latest: differences, checked from", (code, report.get("differences"), [p["checked_from"] for p in parts]), (0, 0, [25, 25]))
+
+    topic = "verify_skip"
+    one = registry.register(topic + "-value", ORDERS)
+    kafka.create(topic, 2)
+    config = CONFIG.replace("on_error: dead_letter", "on_error: skip") % (kafka.bootstrap, topic, registry.url, topic, "")
+    frazil = Frazil(os.path.join(DIR, topic), config)
+    send(kafka, topic, [b"\7" if i % 10 == 3 else avro_order(i, one) for i in range(50)], 2)
+    frazil.once()
+    code, report, _ = verify(frazil, topic)
+    tally.equal("on_error: skip: differences, skipped", (code, report.get("differences"), report.get("topics", [{}])[0].get("skipped_records")), (0, 0, 5))
+    code, report, errors = replay(frazil, topic)
+    tally.check("on_error: skip: no letters to replay", code == 1 and "no dead-letter table" in errors, (code, errors[-300:]))
+
+    topic = "verify_plain"
+    one = registry.register(topic + "-value", ORDERS)
+    kafka.create(topic, 2)
+    config = CONFIG.replace("metadata: [partition, offset, timestamp, topic, key, headers, schema_id]", "metadata: false")
+    frazil = Frazil(os.path.join(DIR, topic), config % (kafka.bootstrap, topic, registry.url, topic, ""))
+    missing = registry.next_id
+    send(kafka, topic, [avro_order(i, missing if i % 5 == 0 else one) for i in range(50)], 2)
+    frazil.once()
+    code, report, _ = verify(frazil, topic)
+    tally.check("metadata: false: files only, and it says so", code == 0 and report.get("files") and report["topics"][0]["not_checked"], report)
+    assert registry.register(topic + "-value", later(600)) == missing
+    for wanted in (10, 0):
+        code, report, _ = replay(frazil, topic)
+        tally.equal("metadata: false: replayed", (code, report.get("replayed")), (0, wanted))
+    found = sorted(r[0] - 100000000 for r in order_rows(frazil.table("default." + topic).scan().to_arrow()))
+    tally.equal("metadata: false: rows once", found, list(range(50)))
+    code, report, errors = frazil.run("verify", "default.nothing", "-c", "frazil.yaml", "-o", "json")
+    tally.check("no such table", code == 1 and "nothing" in errors, (code, errors[-200:]))
+    code, report, errors = frazil.run("replay", "default.nothing", "-c", "frazil.yaml", "-o", "json")
+    tally.check("no such table to replay into", code == 1 and "nothing" in errors, (code, errors[-200:]))
+
+
 def retention(tally, kafka, registry):
     """the log starts above the table's first rows"""
     from confluent_kafka import TopicPartition
@@ -298,7 +370,7 @@ def main():
     print(FRAZIL, flush=True)
     print("E2E_SEED=%d" % SEED, flush=True)
     tally = Tally()
-    parts = [registered_later, evolves, rolled_back, beside_the_service, killed, differences, retention]
+    parts = [registered_later, evolves, no_partition, rolled_back, beside_the_service, killed, differences, odd_tables, retention]
     chosen = sys.argv[1:] or [f.__name__ for f in parts]
     with Kafka() as kafka, Registry() as registry:
         for function in parts:
