@@ -52,8 +52,9 @@ static kafka_source *of_opaque(void *opaque) {
 static void on_queue(rd_kafka_t *rk, void *opaque) {
     (void)rk;
     kafka_reader *reader = (kafka_reader *)opaque;
-    if (reader->reader.wake) {
-        reader->reader.wake(reader->reader.wake_opaque);
+    void (*wake)(void *) = reader->reader.wake;
+    if (wake) {
+        wake(reader->reader.wake_opaque);
     }
 }
 

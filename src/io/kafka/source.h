@@ -107,10 +107,11 @@ struct fz_reader {
     fz_source *source;
     fz_str topic;
     int32_t partition;
-    int64_t assignment;         // number of this assignment; records of others are never delivered
-                                // (protocol.md R17)
-    int64_t position;           // next offset to be delivered
-    void (*wake)(void *opaque); // called by any thread when records wait; set by fz_reader_on_wake
+    int64_t assignment; // number of this assignment; records of others are never delivered
+                        // (protocol.md R17)
+    int64_t position;   // next offset to be delivered
+    // called by any thread when records wait; set once, by fz_reader_on_wake, opaque before it
+    void (*_Atomic wake)(void *opaque);
     void *wake_opaque;
 };
 
