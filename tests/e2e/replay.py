@@ -348,6 +348,35 @@ def odd_tables(tally, kafka, registry):
     tally.check("no such table to replay into", code == 1 and "nothing" in errors, (code, errors[-200:]))
 
 
+def made_again(tally, kafka, registry):
+    """letters of a topic that was deleted and made again: their coordinates are those of rows of the older log"""
+    from confluent_kafka.admin import AdminClient
+    topic = "replay_made_again"
+    one = registry.register(topic + "-value", ORDERS)
+    frazil = make(kafka, registry, topic, more="  on_log_change: restart_from_earliest\n")
+    send(kafka, topic, [avro_order(i, one) for i in range(100)], 2)
+    frazil.once()
+    admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
+    for future in admin.delete_topics([topic]).values():
+        future.result(30)
+    while topic in admin.list_topics(timeout=20).topics:
+        time.sleep(0.1)
+    time.sleep(1)
+    kafka.create(topic, 2)
+    missing = registry.next_id
+    send(kafka, topic, [avro_order(i, missing if i % 5 == 0 else one) for i in range(100, 160)], 2)
+    code, reports, _ = frazil.once()
+    tally.equal("made again: rows, letters", (code, reports[topic]["rows"], reports[topic]["dead_letters"]), (0, 48, 12))
+    clean(tally, "made again", frazil, topic)
+    assert registry.register(topic + "-value", later(700)) == missing
+    for wanted in (12, 0):
+        code, report, _ = replay(frazil, topic)
+        tally.equal("made again: replayed", (code, report.get("replayed"), report.get("in_table")), (0, wanted, 0))
+    found, _ = numbers(frazil, topic)
+    tally.equal("made again: rows", found, list(range(160)))
+    clean(tally, "made again, replayed", frazil, topic)
+
+
 def retention(tally, kafka, registry):
     """the log starts above the table's first rows"""
     from confluent_kafka import TopicPartition
@@ -370,7 +399,8 @@ def main():
     print(FRAZIL, flush=True)
     print("E2E_SEED=%d" % SEED, flush=True)
     tally = Tally()
-    parts = [registered_later, evolves, no_partition, rolled_back, beside_the_service, killed, differences, odd_tables, retention]
+    parts = [registered_later, evolves, no_partition, rolled_back, beside_the_service, killed, differences, odd_tables, made_again,
+             retention]
     chosen = sys.argv[1:] or [f.__name__ for f in parts]
     with Kafka() as kafka, Registry() as registry:
         for function in parts:

@@ -13,6 +13,7 @@
 #include "flow/ingest/rows.h"
 #include "flow/ingest/service.h"
 #include "table/commit/runs.h"
+#include "table/commit/summary.h"
 
 /** Plans that were overtaken by other writers, before it is given up. */
 #define TRIES_MAX 50
@@ -41,6 +42,7 @@ typedef struct work {
     fz_commit_runs replayed;   // before; views into state
     fz_commit_runs candidates; // letters to be tried
     int64_t candidate_count;   // with those that are there twice
+    int64_t log_begun;         // sequence number of the commit that began the present log
     fz_commit_runs present;    // of those: rows that the table has
     // of one pass
     fz_rows *rows;
@@ -148,6 +150,30 @@ static bool note_row(void *context, int64_t partition, int64_t offset) {
     return true;
 }
 
+/** Sequence number of the commit that began the present log, 0: the first log, or it is not listed
+ * any more. */
+static int64_t log_begun(const work *w) {
+    int64_t newest = 0;
+    const fz_iceberg_metadata *metadata = w->stream->metadata;
+    for (size_t i = 0; i < fz_iceberg_metadata_snapshot_count(metadata); i++) {
+        fz_iceberg_snapshot snapshot;
+        fz_iceberg_metadata_snapshot_at(metadata, i, &snapshot);
+        if (fz_commit_summary_own(&snapshot, w->state->nonce) &&
+            fz_str_equal(fz_iceberg_snapshot_summary(&snapshot, "frazil.op"),
+                         FZ_STR("generation")) &&
+            snapshot.sequence_number > newest) {
+            newest = snapshot.sequence_number;
+        }
+    }
+    return newest;
+}
+
+/** Rows of an older log have the coordinates of other records. */
+static bool is_of_older_log(void *context, const fz_iceberg_entry *entry) {
+    const work *w = (const work *)context;
+    return entry->sequence_number >= 0 && entry->sequence_number <= w->log_begun;
+}
+
 static void offsets_of(const fz_commit_runs *runs, int64_t *first, int64_t *last) {
     *first = INT64_MAX;
     *last = -1;
@@ -171,8 +197,10 @@ static fz_code find_present(work *w, fz_err *err) {
     fz_audit_places_options options = {.columns = &columns,
                                        .topic = source_name(w),
                                        .each = note_row,
+                                       .skip = is_of_older_log,
                                        .context = w,
                                        .budget = w->host->budget};
+    w->log_begun = w->state->source_count == 1 ? log_begun(w) : 0;
     offsets_of(&w->candidates, &options.first, &options.last);
     code = fz_audit_places_scan(w->stream->table.store, w->stream->metadata, &options, err);
     fz_commit_runs_settle(&w->present);
