@@ -4,6 +4,7 @@
 
 #include "base/codec/text_codec.h"
 #include "base/memory.h"
+#include "data/json_value.h"
 
 #define MAX_JSON_DEPTH 512
 
@@ -18,8 +19,10 @@ typedef struct raw_decoder {
     fz_decoder base;
     fz_raw_kind kind;
     size_t *columns; // owned ones of the batch
+    fz_value *fills; // of each, what it gets when it is not the bound one
     size_t column_count;
-    size_t bound; // index of the column that takes the value, SIZE_MAX: none
+    size_t bound;   // index of the column that takes the value, SIZE_MAX: none
+    fz_arena arena; // bytes of the fills
 } raw_decoder;
 
 // --- JSON ---
@@ -257,7 +260,7 @@ static fz_code raw_decode(fz_decoder *base, const uint8_t *data, size_t size, fz
         if (decoder->columns[i] == decoder->bound) {
             FZ_TRY(fz_column_append_bytes(column, data, size, err));
         } else {
-            FZ_TRY(fz_column_append_null(column, err));
+            FZ_TRY(fz_column_append_value(column, &decoder->fills[i], err));
         }
     }
     return FZ_OK;
@@ -266,6 +269,8 @@ static fz_code raw_decode(fz_decoder *base, const uint8_t *data, size_t size, fz
 static void raw_decoder_free(fz_decoder *base) {
     raw_decoder *decoder = (raw_decoder *)base;
     fz_free(decoder->columns);
+    fz_free(decoder->fills);
+    fz_arena_deinit(&decoder->arena);
     fz_free(decoder);
 }
 
@@ -273,6 +278,34 @@ static const fz_decoder_ops raw_decoder_ops = {.decode = raw_decode, .free = raw
 
 static fz_type_kind column_kind(fz_raw_kind kind) {
     return kind == FZ_RAW_BYTES ? FZ_TYPE_BINARY : FZ_TYPE_STRING;
+}
+
+static fz_code check_bound(const raw_decoder *decoder, const fz_field *field, fz_err *err) {
+    fz_type_kind kind = column_kind(decoder->kind);
+    return field->type.kind == kind
+               ? FZ_OK
+               : fz_err_set_kind(err, FZ_UNSUPPORTED, "schema_incompatible",
+                                 "column \"%.*s\" is %s and the values are %s",
+                                 FZ_STR_ARGS(field->name), fz_type_kind_name(field->type.kind),
+                                 fz_type_kind_name(kind));
+}
+
+// What a column without a source gets: its write default, else null.
+static fz_code find_fill(raw_decoder *decoder, const fz_field *field, fz_value *out, fz_err *err) {
+    *out = (fz_value){.is_null = true};
+    if (field->write_default.size && !fz_type_is_nested(&field->type)) {
+        json_t *json = NULL;
+        FZ_TRY(fz_json_parse(field->write_default, &json, err));
+        fz_code code = fz_value_from_json(&field->type, json, &decoder->arena, out, err);
+        json_decref(json);
+        FZ_TRY(code);
+    }
+    return out->is_null && field->required
+               ? fz_err_set_kind(err, FZ_UNSUPPORTED, "schema_incompatible",
+                                 "column \"%.*s\" is required, and values without a schema have "
+                                 "no field for it",
+                                 FZ_STR_ARGS(field->name))
+               : FZ_OK;
 }
 
 static fz_code raw_open(const fz_writer_schema *base, const fz_schema *shape, fz_schema *target,
@@ -284,6 +317,7 @@ static fz_code raw_open(const fz_writer_schema *base, const fz_schema *shape, fz
     decoder->kind = schema->kind;
     decoder->bound = SIZE_MAX;
     decoder->columns = (size_t *)fz_calloc(root->field_count + 1, sizeof(size_t));
+    decoder->fills = (fz_value *)fz_calloc(root->field_count + 1, sizeof(fz_value));
     int32_t id = shape->root.field_count ? shape->root.fields[0].id : 0;
     fz_code code = FZ_OK;
     for (size_t i = 0; i < root->field_count && code == FZ_OK; i++) {
@@ -291,21 +325,13 @@ static fz_code raw_open(const fz_writer_schema *base, const fz_schema *shape, fz
         if (!owned[i]) {
             continue;
         }
-        decoder->columns[decoder->column_count++] = i;
+        size_t at = decoder->column_count++;
+        decoder->columns[at] = i;
         if (id != 0 && field->id == id) {
             decoder->bound = i;
-            if (field->type.kind != column_kind(schema->kind)) {
-                code =
-                    fz_err_set_kind(err, FZ_UNSUPPORTED, "schema_incompatible",
-                                    "column \"%.*s\" is %s and the values are %s",
-                                    FZ_STR_ARGS(field->name), fz_type_kind_name(field->type.kind),
-                                    fz_type_kind_name(column_kind(schema->kind)));
-            }
-        } else if (field->required) {
-            code = fz_err_set_kind(err, FZ_UNSUPPORTED, "schema_incompatible",
-                                   "column \"%.*s\" is required, and values without a schema have "
-                                   "no field for it",
-                                   FZ_STR_ARGS(field->name));
+            code = check_bound(decoder, field, err);
+        } else {
+            code = find_fill(decoder, field, &decoder->fills[at], err);
         }
     }
     if (code != FZ_OK) {
