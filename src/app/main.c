@@ -12,8 +12,9 @@
 #include "io/kafka/consumer.h"
 
 static const fz_command *const commands[] = {
-    &fz_command_demo,     &fz_command_run,    &fz_command_check,  &fz_command_cat,
-    &fz_command_maintain, &fz_command_replay, &fz_command_verify, &fz_command_config, NULL,
+    &fz_command_demo,   &fz_command_run,      &fz_command_check,
+    &fz_command_cat,    &fz_command_maintain, &fz_command_replay,
+    &fz_command_verify, &fz_command_config,   NULL,
 };
 
 static const fz_command *command_find(const char *name) {

@@ -34,7 +34,7 @@ struct fz_files {
     fz_batch *batch;
     fz_partition_router *router; // NULL: unpartitioned
     fz_parquet_workspace *workspace;
-    FZ_VEC(open_file) open;      // by group
+    FZ_VEC(open_file) open; // by group
     FZ_VEC(done_file) done;
     uint32_t *groups; // of the batch's rows
     size_t group_capacity;
@@ -43,7 +43,8 @@ struct fz_files {
     uint64_t sequence;
 };
 
-fz_code fz_files_new(const fz_files_options *options, fz_batch *batch, fz_files **out, fz_err *err) {
+fz_code fz_files_new(const fz_files_options *options, fz_batch *batch, fz_files **out,
+                     fz_err *err) {
     fz_partition_router *router = NULL;
     if (options->layout->spec.field_count > 0) {
         FZ_TRY(fz_partition_router_new(&options->layout->spec, batch, &router, err));
@@ -63,7 +64,8 @@ fz_code fz_files_new(const fz_files_options *options, fz_batch *batch, fz_files 
     return FZ_OK;
 }
 
-/** `<location>/data/<partition>/<instance>-<sequence>-<random>.parquet`; the random part makes it unique (R12). */
+/** `<location>/data/<partition>/<instance>-<sequence>-<random>.parquet`; the random part makes it
+ * unique (R12). */
 static char *new_path(fz_files *files, uint32_t group) {
     FZ_CLEANUP(fz_buf_deinit) fz_buf path = {0};
     fz_buf_printf(&path, "%s/data/", files->location);

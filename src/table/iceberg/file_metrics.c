@@ -149,7 +149,8 @@ static void put_column(fz_iceberg_file *out, const fz_column_metrics *column, me
     if (mode.kind == MODE_TRUNCATE) {
         fz_value_truncate_lower(&lower, mode.width);
         if (!fz_value_truncate_upper(&upper, mode.width, arena)) {
-            upper = column->upper; // nothing to raise in the first characters: the whole value bounds as well
+            upper = column->upper; // nothing to raise in the first characters: the whole value
+                                   // bounds as well
         }
     }
     bounds_put(&out->lower_bounds, column->field_id, &lower, arena);
