@@ -73,6 +73,7 @@ typedef struct sink {
     int32_t ids[3];  // columns of topic, partition, offset; 0: none
     fz_map there;    // "partition offset" of rows that it has, among those below its vector
     fz_batch *batch; // rows that must be written anew
+    fz_files *files; // that they go into; NULL: none yet
     fz_iceberg_append *append; // files that are taken as they are, and those of `batch`
     int64_t rows;
     int64_t oldest_ms;
@@ -82,6 +83,8 @@ enum { TOPIC, PARTITION, OFFSET };
 
 static void sink_reset(sink *s) {
     fz_iceberg_append_free(s->append);
+    fz_files_free(s->files);
+    s->files = NULL;
     fz_batch_free(s->batch);
     fz_layout_unref(s->layout);
     fz_layout_unref(s->committed);
@@ -433,6 +436,32 @@ static bool lacks(const sink *s, int64_t partition, int64_t offset) {
     return !fz_map_find(&s->there, fz_str_from(key));
 }
 
+/** Encode the rows that are written anew: there may be more of them than fit in memory. */
+static fz_code spill(sink *s, fz_err *err) {
+    if (s->batch->rows == 0) {
+        return FZ_OK;
+    }
+    const fz_stream *stream = s->stream;
+    if (!s->files) {
+        fz_files_options options = {
+            .layout = s->layout,
+            .store = s->table.store,
+            .location = fz_iceberg_metadata_base(s->metadata),
+            .instance = stream->host->instance,
+            .target_file_size = stream->entry->target_file_size,
+            .row_group_size = stream->entry->row_group_size,
+            .compression = stream->entry->compression,
+            .clock = stream->host->clock,
+            .budget = stream->host->budget,
+        };
+        FZ_TRY(fz_files_new(&options, s->batch, &s->files, err));
+    }
+    s->rows += s->batch->rows;
+    FZ_TRY(fz_files_append(s->files, err));
+    fz_batch_reset(s->batch);
+    return FZ_OK;
+}
+
 /** Count the rows of a file that the sink lacks and those that it has; take the former into `batch`
  * if `take`. */
 static fz_code read_file(sink *s, fz_str uri, bool take, int64_t *lacking, int64_t *present,
@@ -464,6 +493,9 @@ static fz_code read_file(sink *s, fz_str uri, bool take, int64_t *lacking, int64
                 uint32_t index = (uint32_t)row;
                 code = fz_batch_take(s->batch, all, &index, 1, err);
             }
+        }
+        if (code == FZ_OK && take) {
+            code = spill(s, err);
         }
     }
     fz_batch_free(all);
@@ -515,34 +547,15 @@ static fz_code take_files(sink *s, bool doubt, fz_err *err) {
     return FZ_OK;
 }
 
+/** Close what `batch` went into. */
 static fz_code write_rows(sink *s, fz_err *err) {
-    if (s->batch->rows == 0) {
+    FZ_TRY(spill(s, err));
+    if (!s->files) {
         return FZ_OK;
     }
-    s->rows += s->batch->rows;
-    const fz_stream *stream = s->stream;
-    fz_files_options options = {
-        .layout = s->layout,
-        .store = s->table.store,
-        .location = fz_iceberg_metadata_base(s->metadata),
-        .instance = stream->host->instance,
-        .target_file_size = stream->entry->target_file_size,
-        .row_group_size = stream->entry->row_group_size,
-        .compression = stream->entry->compression,
-        .clock = stream->host->clock,
-        .budget = stream->host->budget,
-    };
-    fz_files *files = NULL;
-    int64_t bytes;
-    FZ_TRY(fz_files_new(&options, s->batch, &files, err));
-    fz_code code = fz_files_append(files, err);
-    int64_t begun_ms = fz_files_oldest_ms(files);
+    int64_t begun_ms = fz_files_oldest_ms(s->files), bytes;
     s->oldest_ms = s->oldest_ms > 0 && s->oldest_ms < begun_ms ? s->oldest_ms : begun_ms;
-    if (code == FZ_OK) {
-        code = fz_files_finish(files, s->append, &bytes, err);
-    }
-    fz_files_free(files);
-    return code;
+    return fz_files_finish(s->files, s->append, &bytes, err);
 }
 
 // --- the commit
