@@ -127,8 +127,8 @@ fz_code fz_table_arg_open(fz_wiring *wiring, const fz_config *config, const char
     fz_str name = dot == SIZE_MAX ? whole : fz_str_slice(whole, dot + 1, whole.size);
     fz_code code =
         fz_err_set(err, FZ_NOT_FOUND,
-                   "no table \"%s\": the configuration has no tableflow entry, so name a "
-                   "metadata.json or a table's folder",
+                   "no table \"%s\": the configuration has no tableflow entry, so give one with "
+                   "-c FILE, or name a metadata.json or a table's folder",
                    text);
     for (size_t i = 0; i < config->entry_count; i++) {
         const fz_config_entry *entry = &config->entries[i];

@@ -52,6 +52,11 @@ def main():
     refused("two errors", "tableflow:\n  topic: t\n  on_eror: skip\n  commit_interval: soon\n", "on_eror", "soon")
     refused("not YAML", "tableflow: [\n", "frazil.yaml")
     refused("a variable that is not set", "tableflow:\n  topic: ${NO_SUCH_VARIABLE}\n", "NO_SUCH_VARIABLE")
+    for key, value in (("table_format", "DELTA"), ("write_mode", "upsert"), ("value", "{ format: avro, framing: glue }")):
+        code, out, err = run("run", "--once", "-c", "frazil.yaml",
+                             config="tableflow:\n  topic: t\n  key: string\n  %s: %s\n" % (key, value))
+        check("%s %s is not there yet: exit code 2, said with the place" % (key, value),
+              code == 2 and "frazil.yaml:2" in err and "this build has no" in err and not out, (code, out[:200], err[-300:]))
     print("%d passed, %d failed" % (PASSED, FAILED))
     return 1 if FAILED else 0
 
