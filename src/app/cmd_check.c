@@ -81,6 +81,7 @@ static fz_code look_at_table(finding *f, const fz_open_shapes *shapes,
 
 static fz_code look(finding *f) {
     int32_t partitions;
+    FZ_TRY(fz_open_supported(f->stream->entry, &f->err));
     FZ_TRY(fz_source_partitions(f->stream->host->source, fz_str_from(f->stream->topic), &partitions,
                                 &f->err));
     fz_open_shapes shapes;

@@ -7,28 +7,8 @@
 #include "base/memory.h"
 #include "base/rand.h"
 
-// What the configuration knows and this build does not do. Stores, catalogs, registries and formats
-// of records say so themselves.
-static fz_code check_entry(const fz_config_entry *entry, fz_err *err) {
-    const char *what = NULL;
-    if (entry->table_format != FZ_TABLE_ICEBERG) {
-        what = "table_format but ICEBERG";
-    } else if (entry->write_mode != FZ_WRITE_MODE_APPEND) {
-        what = "write_mode but append";
-    } else if (entry->value.framing == FZ_FRAMING_GLUE || entry->key.framing == FZ_FRAMING_GLUE) {
-        what = "framing glue";
-    }
-    return what ? fz_err_set_kind(err, FZ_INVALID, "unsupported", "%.*s: this build has no %s",
-                                  FZ_STR_ARGS(entry->where), what)
-                : FZ_OK;
-}
-
 fz_code fz_host_init(fz_host *host, const fz_config *config, fz_err *err) {
     memset(host, 0, sizeof *host);
-    for (size_t i = 0; i < config->entry_count; i++) {
-        const fz_config_entry *entry = &config->entries[i];
-        FZ_TRY(entry->enabled ? check_entry(entry, err) : FZ_OK);
-    }
     host->ready = true;
     fz_memory_tune();
     fz_clock *clock = fz_clock_real();

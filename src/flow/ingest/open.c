@@ -28,6 +28,22 @@ static void warn_of_clashes(const fz_schema *key, const fz_schema *value, fz_buf
     }
 }
 
+fz_code fz_open_supported(const fz_config_entry *entry, fz_err *err) {
+    const char *what = NULL;
+    if (entry->table_format != FZ_TABLE_ICEBERG) {
+        what = "table_format but ICEBERG";
+    } else if (entry->write_mode != FZ_WRITE_MODE_APPEND) {
+        what = "write_mode but append";
+    } else if (entry->value.framing == FZ_FRAMING_GLUE || entry->key.framing == FZ_FRAMING_GLUE) {
+        what = "framing glue";
+    } else if (entry->catalog.count > 1) {
+        what = "second catalog to publish to";
+    }
+    return what ? fz_err_set_kind(err, FZ_UNSUPPORTED, "unsupported", "%.*s: this build has no %s",
+                                  FZ_STR_ARGS(entry->where), what)
+                : FZ_OK;
+}
+
 fz_code fz_open_shapes_find(fz_stream *stream, fz_open_shapes *out, fz_err *err) {
     memset(out, 0, sizeof *out);
     FZ_TRY(fz_stream_make_schemas(stream, err));

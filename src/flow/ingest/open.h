@@ -14,6 +14,12 @@ typedef struct fz_open_shapes {
     fz_buf warnings;
 } fz_open_shapes;
 
+/**
+ * What the configuration knows and this build does not do: UNSUPPORTED, kind unsupported, with the
+ * place. Stores, catalogs and formats of records say so themselves.
+ */
+FZ_CHECKED fz_code fz_open_supported(const fz_config_entry *entry, fz_err *err);
+
 void fz_open_shapes_deinit(fz_open_shapes *shapes);
 /** Errors: as fz_writer_schemas_latest. */
 FZ_CHECKED fz_code fz_open_shapes_find(fz_stream *stream, fz_open_shapes *out, fz_err *err);
