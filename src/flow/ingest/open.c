@@ -453,6 +453,7 @@ static fz_code open_all(fz_stream *stream, const fz_open_shapes *shapes, fz_err 
 
 fz_code fz_stream_open(fz_stream *stream, fz_err *err) {
     int32_t partitions = 0;
+    FZ_TRY(fz_open_supported(stream->entry, err));
     FZ_TRY(
         fz_source_partitions(stream->host->source, fz_str_from(stream->topic), &partitions, err));
     fz_open_shapes shapes;
