@@ -71,7 +71,7 @@ tidy: all ## clang-tidy over src
 
 demo: deps ## install what is missing, build, and make a live table
 	@$(MAKE) --no-print-directory all
-	@tools/demo
+	@build/frazil demo --once --dir build/demo
 
 install: all ## to $(DESTDIR)$(PREFIX)
 	@DESTDIR="$(DESTDIR)" cmake --install build --prefix "$(PREFIX)"
