@@ -400,6 +400,14 @@ static void tick_idle(fz_service *service, slot *s, fz_stream_state state, bool 
         !service->finishing && retry_at >= 0 && fz_clock_mono_ms(service->host->clock) >= retry_at;
     if (!s->attached) {
         bool again = due && !(service->host->once && is_over(state));
+        if (rewind && is_over(state) && !again) {
+            // what was read since the last commit is dropped; it is read again when the topic goes
+            // on
+            fz_mutex_lock(&stream->mutex);
+            stream->needs_rewind = false;
+            fz_mutex_unlock(&stream->mutex);
+            return;
+        }
         if (rewind || again || (state == FZ_STREAM_PENDING && !stream->opened && due)) {
             if (!service->finishing) {
                 start_opening(s);
