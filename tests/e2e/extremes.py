@@ -83,8 +83,18 @@ def equal(a, b):
     return a["value"] == b["value"] or {a["value"], b["value"]} == {"0.0", "-0.0"} and a["type"] in ("float", "double")
 
 
-def beyond(engine, q):
-    """what the engine itself cannot say or hold: the reason"""
+def beyond(engine, label, q):
+    """what the engine itself cannot say, hold or plan: the reason"""
+    if engine == "duckdb" and label == "buckets" and q["type"] == "uuid":
+        return "DuckDB looks in another bucket than the specification's"
+    if engine == "duckdb" and label == "widths" and (q["column"] == "d9" and q["value"].startswith("-") or q["column"] == "d38"):
+        return "DuckDB truncates negative decimals with an error, and wide ones wrongly"
+    if engine == "duckdb" and label == "times" and q["type"] == "timestamptz" and q["value"] < 0 and q["value"] % DAY:
+        return "DuckDB's days before 1970 are rounded up"
+    if engine in ("pyiceberg", "polars") and label == "odd" and q["type"] == "double":
+        return "PyIceberg reads a double of a partition as a float"
+    if engine == "pyiceberg" and label == "odd" and q["type"] == "uuid":
+        return "PyIceberg compares bytes with the uuid of a partition"
     if engine == "chdb":
         if q["type"] in ("timestamp", "timestamptz") and not CHDB_RANGE[0] <= q["value"] < CHDB_RANGE[1]:
             return "years of ClickHouse"
@@ -96,7 +106,7 @@ def beyond(engine, q):
 
 
 def check(tally, what, engine, metadata, questions):
-    asked = [q for q in questions if not beyond(engine, q)]
+    asked = [q for q in questions if not beyond(engine, what, q)]
     wrong = []
     for q, answer in zip(asked, htables.find(engine, metadata, asked)):
         ids = answer.get("ids")
@@ -107,9 +117,12 @@ def check(tally, what, engine, metadata, questions):
                 "%d wrong\n      %s" % (len(wrong), "\n      ".join(wrong[:int(os.environ.get("E2E_SHOW", "8"))])))
 
 
+# Least values that have no place below them in their type: no partition of truncate(10, l), truncate(50, d9), truncate(7, d38) holds them.
+NO_PLACE = {"widths": {("l", -(1 << 63)), ("d9", havro.decimal_text(1 - 10 ** 9, 2)), ("d38", havro.decimal_text(1 - 10 ** 38, 10))}}
 ENTRY = """
 - topic: %s
   commit_interval: 500ms
+  on_error: skip
   format_version: %d
   partitioning: %s
 """
@@ -131,14 +144,17 @@ def main():
         tally.equal("exit code", code, 0)
         for label in only:
             report = reports.get(htables.name("extremes_" + label), {})
-            if not tally.equal("%s: state, rows" % label, (report.get("state"), report.get("rows")), ("done", len(rows))):
+            skipped = NO_PLACE.get(label, set())
+            held = len(rows) - len(skipped)
+            found = (report.get("state"), report.get("rows"), report.get("skipped"))
+            if not tally.equal("%s: state, rows, skipped" % label, found, ("done", held, len(skipped))):
                 print(report, errors[-1500:])
                 continue
             metadata = report["metadata_location"]
-            htables.judge(tally, label, metadata, len(rows))
-            htables.judge(tally, label, metadata, len(rows), "--strict")
+            htables.judge(tally, label, metadata, held)
+            htables.judge(tally, label, metadata, held, "--strict")
             for engine in htables.ENGINES:
-                check(tally, label, engine, metadata, questions)
+                check(tally, label, engine, metadata, [q for q in questions if (q["column"], q["value"]) not in skipped])
     return tally.close()
 
 

@@ -48,7 +48,7 @@ class PyIceberg:
         from pyiceberg.expressions.literals import DateLiteral, FloatLiteral, TimeLiteral, TimestampLiteral
         raw = {"date": DateLiteral, "time": TimeLiteral, "timestamp": TimestampLiteral, "timestamptz": TimestampLiteral}.get(q["type"])
         value = raw(q["value"]) if raw else python_value(q)
-        if q["type"] == "float":
+        if q["type"] == "float" and not nan(q):
             value = FloatLiteral(value)  # a double literal of infinity is beyond a float, it says
         e = IsNaN(q["column"]) if nan(q) else EqualTo(q["column"], value)
         return self.table.scan(row_filter=e, selected_fields=("id",)).to_arrow()["id"].to_pylist()
