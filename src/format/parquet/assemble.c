@@ -140,11 +140,15 @@ static float half(const uint8_t *at) {
 }
 
 /** Julian day and nanoseconds of the day as units of `unit` nanoseconds; false when out of range.
- */
+ * Microseconds go round at 2^64, as they do in Spark, which writes its late years that way. */
 static bool int96(const uint8_t *at, int64_t unit, int64_t *out) {
     int64_t nanos = load_i64(at);
     int64_t day = (int64_t)load_i32(at + 8) - 2440588;
     int64_t rest = nanos / unit - (nanos % unit < 0);
+    if (unit == 1000) {
+        *out = (int64_t)((uint64_t)day * UINT64_C(86400000000) + (uint64_t)rest);
+        return true;
+    }
     return !__builtin_mul_overflow(day, INT64_C(86400000000000) / unit, &day) &&
            !__builtin_add_overflow(day, rest, out);
 }

@@ -2,6 +2,8 @@
 // Page headers, decompression, levels.
 #include "format/parquet/column_reader.h"
 
+#include "base/codec/hash.h"
+#include "format/parquet/lz4_hadoop.h"
 #include "format/parquet/thrift.h"
 
 enum {
@@ -21,6 +23,8 @@ typedef struct page_header {
     int32_t def_size; // V2
     int32_t rep_size;
     bool compressed;
+    bool has_crc;
+    uint32_t crc; // of the body as it stands in the file
     size_t header_size;
 } page_header;
 
@@ -199,6 +203,10 @@ static void parse_header(fz_cur *cur, page_header *header) {
         case 3:
             header->size = fz_parquet_thrift_read_i32(cur, &field);
             break;
+        case 4:
+            header->crc = (uint32_t)fz_parquet_thrift_read_i32(cur, &field);
+            header->has_crc = true;
+            break;
         case 5:
             if (fz_parquet_thrift_read_struct(cur, &field)) {
                 parse_data_header(cur, header);
@@ -253,8 +261,9 @@ static fz_code read_header(fz_parquet_column_reader *r, page_header *header, fz_
 /** Append the decompressed form of `bytes`, `size` long, to the page buffer. */
 static fz_code unpack(fz_parquet_column_reader *r, fz_str bytes, size_t size, bool compressed,
                       fz_err *err) {
-    fz_codec codec;
-    if (!codec_of(r->chunk.codec, &codec)) {
+    fz_codec codec = FZ_CODEC_LZ4_RAW;
+    bool hadoop = r->chunk.codec == FZ_PARQUET_CODEC_LZ4;
+    if (!hadoop && !codec_of(r->chunk.codec, &codec)) {
         return fz_err_set(err, FZ_UNSUPPORTED, "parquet codec %d of column \"%.*s\"",
                           r->chunk.codec, FZ_STR_ARGS(r->leaf.element->name));
     }
@@ -270,7 +279,22 @@ static fz_code unpack(fz_parquet_column_reader *r, fz_str bytes, size_t size, bo
     if (size == 0) {
         return FZ_OK; // some writers leave nothing, others a frame around nothing
     }
+    if (hadoop) {
+        return fz_parquet_lz4_hadoop_decode(r->compressor, bytes, size, &r->page, err);
+    }
     return fz_decompress(r->compressor, codec, bytes, size, &r->page, err);
+}
+
+static fz_code check_crc(const fz_parquet_column_reader *r, const page_header *header, fz_str body,
+                         fz_err *err) {
+    if (!header->has_crc || r->limits->ignore_crc ||
+        fz_crc32(0, body.data, body.size) == header->crc) {
+        return FZ_OK;
+    }
+    return fz_err_set_kind(err, FZ_CORRUPT, "checksum",
+                           "a page of parquet column \"%.*s\" does not have the checksum of its "
+                           "header",
+                           FZ_STR_ARGS(r->leaf.element->name));
 }
 
 static fz_code begin_dictionary(fz_parquet_column_reader *r, const page_header *header, fz_str body,
@@ -369,6 +393,7 @@ static fz_code next_page(fz_parquet_column_reader *r, bool *done, fz_err *err) {
         FZ_TRY(see(r, r->at, header.header_size + (size_t)header.size, &bytes, err));
         fz_str body = fz_str_make(bytes + header.header_size, (size_t)header.size);
         r->at += (int64_t)header.header_size + header.size;
+        FZ_TRY(check_crc(r, &header, body, err));
         if (header.type == FZ_PARQUET_PAGE_DICTIONARY) {
             FZ_TRY(begin_dictionary(r, &header, body, err));
         } else if (header.type == FZ_PARQUET_PAGE_DATA || header.type == FZ_PARQUET_PAGE_DATA_V2) {

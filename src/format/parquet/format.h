@@ -86,6 +86,7 @@ enum {
     FZ_PARQUET_CODEC_SNAPPY = 1,
     FZ_PARQUET_CODEC_GZIP = 2,
     FZ_PARQUET_CODEC_BROTLI = 4,
+    FZ_PARQUET_CODEC_LZ4 = 5, // deprecated: read, never written
     FZ_PARQUET_CODEC_ZSTD = 6,
     FZ_PARQUET_CODEC_LZ4_RAW = 7,
 };

@@ -294,6 +294,34 @@ static void parse_pairs(fz_cur *cur, const fz_parquet_thrift_field *field, fz_pa
     }
 }
 
+/** parquet-mr before 1.2.9 left the header of a dictionary page out of its chunk's size
+ * (PARQUET-816). */
+static bool leaves_header_out(fz_str created_by) {
+    fz_str name = FZ_STR("parquet-mr");
+    fz_str version = FZ_STR("parquet-mr version ");
+    if (!fz_str_starts_with(created_by, version)) {
+        return fz_str_equal(created_by, name);
+    }
+    fz_str number = fz_str_slice(created_by, version.size, created_by.size);
+    return fz_str_starts_with(number, FZ_STR("1.0.")) ||
+           fz_str_starts_with(number, FZ_STR("1.1.")) ||
+           (fz_str_starts_with(number, FZ_STR("1.2.")) && number.size >= 5 &&
+            number.data[4] < '9' &&
+            (number.size == 5 || number.data[5] < '0' || number.data[5] > '9'));
+}
+
+/** Give each chunk the room of the largest such header, which its pages need not use. */
+static void widen_chunks(fz_parquet_metadata *m, int64_t file_size) {
+    enum { HEADER_MAX = 100 };
+    for (size_t g = 0; g < m->group_count; g++) {
+        for (size_t i = 0; i < m->leaf_count; i++) {
+            fz_parquet_chunk_meta *chunk = &m->groups[g].chunks[i];
+            int64_t left = file_size - chunk->start - chunk->size;
+            chunk->size += left < HEADER_MAX ? left : HEADER_MAX;
+        }
+    }
+}
+
 fz_code fz_parquet_metadata_parse(fz_parquet_metadata *m, int64_t file_size,
                                   const fz_parquet_limits *limits, fz_err *err) {
     fz_cur cur = fz_cur_make(m->footer.data, m->footer.size);
@@ -331,6 +359,9 @@ fz_code fz_parquet_metadata_parse(fz_parquet_metadata *m, int64_t file_size,
     FZ_TRY(fz_cur_check(&cur, "parquet footer", err));
     if (!m->elements) {
         return fz_err_set_kind(err, FZ_CORRUPT, "malformed", "the parquet footer has no schema");
+    }
+    if (leaves_header_out(m->created_by)) {
+        widen_chunks(m, file_size);
     }
     return FZ_OK;
 }

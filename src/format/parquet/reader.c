@@ -199,9 +199,19 @@ static fz_parquet_column_reader *column_of(fz_parquet_reader *reader, int leaf) 
 }
 
 static const fz_parquet_view *find_view(const fz_parquet_reader *reader,
-                                        const fz_parquet_view *parent, const fz_field *field) {
+                                        const fz_parquet_view *parent, const fz_field *field,
+                                        size_t place) {
+    // The file's own schema is its readable columns in their order; ids of some of them are made
+    // up.
+    bool own = reader->wanted == reader->schema;
     for (size_t i = 0; i < parent->child_count; i++) {
         const fz_parquet_view *view = &parent->children[i];
+        if (own) {
+            if (view->readable && place-- == 0) {
+                return view;
+            }
+            continue;
+        }
         if (reader->metadata.has_ids ? view->id >= 0 && view->id == field->id
                                      : fz_str_equal(view->name, field->name)) {
             return view;
@@ -219,7 +229,7 @@ static fz_code plan_children(fz_parquet_reader *reader, const fz_type *type,
     plan->children = FZ_ARENA_ARRAY(&reader->plan_arena, fz_parquet_plan, type->field_count);
     for (size_t i = 0; i < type->field_count; i++) {
         const fz_parquet_view *child = type->kind == FZ_TYPE_STRUCT
-                                           ? find_view(reader, view, &type->fields[i])
+                                           ? find_view(reader, view, &type->fields[i], i)
                                            : &view->children[i];
         FZ_TRY(make_plan(reader, &type->fields[i], child, &plan->children[i], err));
     }

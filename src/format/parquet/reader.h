@@ -28,6 +28,7 @@ typedef struct fz_parquet_limits {
     int32_t elements;    // schema elements; default 20,000
     int32_t depth;       // of nesting; default 100
     int64_t row_groups;  // default 1,000,000
+    bool ignore_crc;     // of pages; default false: a page with a wrong checksum is CORRUPT
 } fz_parquet_limits;
 void fz_parquet_limits_init(fz_parquet_limits *limits);
 
