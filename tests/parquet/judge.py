@@ -3,9 +3,9 @@
 """Let independent readers judge the Parquet writer, and let the reader read what other writers make.
 
 usage: judge.py write WRITER_TEST [FROM [TO]]     files of seeds FROM..TO, read by pyarrow and DuckDB
-       judge.py read READER_TEST [FROM [TO]]      files that pyarrow writes in every encoding, codec and page version
+       judge.py read PARQUET_DUMP [FROM [TO]]     files that pyarrow writes in every encoding, codec and page version
 
-WRITER_TEST and READER_TEST are the test programs of this folder; pyarrow, duckdb must be importable. Values, statistics, nulls,
+WRITER_TEST is unit_format_parquet_writer, PARQUET_DUMP that of tests/tools; pyarrow, duckdb must be importable. Values, statistics, nulls,
 page index, bloom filters and the metrics for Iceberg are compared with the rows that went in. Exit 1 at the first difference.
 """
 import decimal, json, os, random, struct, subprocess, sys, tempfile
@@ -14,50 +14,9 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from rows import rows_of, values
+
 decimal.getcontext().prec = 80
-
-
-def ints(array, kind):
-    return array.cast(kind).to_pylist()
-
-
-def values(array):
-    """an Arrow array as the tests write rows: floats and bytes in hex, times as numbers, maps as lists of pairs"""
-    t = array.type
-    if isinstance(array, pa.ChunkedArray):
-        return [v for c in array.chunks for v in values(c)]
-    if isinstance(t, pa.BaseExtensionType):
-        return values(array.storage)
-    valid = array.is_valid().to_pylist()
-    if pa.types.is_struct(t):
-        fields = [values(array.field(i)) for i in range(t.num_fields)]
-        return [[f[r] for f in fields] if ok else None for r, ok in enumerate(valid)]
-    if pa.types.is_map(t):
-        keys, items, at = values(array.keys), values(array.items), array.offsets.to_pylist()
-        return [[[keys[i], items[i]] for i in range(at[r], at[r + 1])] if ok else None for r, ok in enumerate(valid)]
-    if pa.types.is_list(t) or pa.types.is_large_list(t):
-        items, at = values(array.values), array.offsets.to_pylist()
-        return [items[at[r]:at[r + 1]] if ok else None for r, ok in enumerate(valid)]
-    if pa.types.is_float32(t) or pa.types.is_float64(t):
-        fmt, view = ("<I", pa.uint32()) if pa.types.is_float32(t) else ("<Q", pa.uint64())
-        return [None if v is None else "x" + struct.pack(fmt, v).hex() for v in array.view(view).to_pylist()]
-    if pa.types.is_decimal(t):
-        return [None if v is None else int(v.scaleb(t.scale)) for v in array.to_pylist()]
-    if pa.types.is_date32(t) or pa.types.is_time32(t):
-        return ints(array, pa.int32())
-    if pa.types.is_timestamp(t) or pa.types.is_time64(t):
-        return array.view(pa.int64()).to_pylist()
-    if pa.types.is_string(t) or pa.types.is_large_string(t):
-        array = array.cast(pa.binary())
-    if pa.types.is_dictionary(t):
-        return values(array.dictionary_decode())
-    if pa.types.is_integer(t) or pa.types.is_boolean(t):
-        return array.to_pylist()
-    return [None if v is None else "x" + v.hex() for v in array.to_pylist()]
-
-
-def rows_of(table):
-    return [list(r) for r in zip(*[values(c) for c in table.columns])]
 
 
 class Thrift:
@@ -403,9 +362,9 @@ def judge_read(program, seed, folder):
     except (pa.ArrowInvalid, OSError):
         print("seed %d: pyarrow cannot read back what it wrote" % seed)  # 25.0.1, tiny pages of DELTA_BYTE_ARRAY
         return 0, 0
-    run = subprocess.run([program, "dump", path], capture_output=True, text=True)
+    run = subprocess.run([program, path], capture_output=True, text=True)
     assert run.returncode == 0, "%s\n%s" % (run.stderr, options)
-    got = [json.loads(line) for line in run.stdout.splitlines()]
+    got = [json.loads(line) for line in run.stdout.splitlines()[1:]]
     for r, (a, b) in enumerate(zip(got, expected)):
         assert a == b, "row %d\n  read     %s\n  expected %s\n%s" % (r, a, b, options)
     assert len(got) == len(expected), (len(got), len(expected), options)

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests of the Parquet reader against the writer; with arguments the tool that judge.py drives:
-// `dump PARQUET`.
+// Tests of the Parquet reader against the writer.
 #include "format/parquet/reader.h"
 
 #include <setjmp.h>
@@ -59,27 +58,6 @@ static char *dump(const fz_batch *batch) {
     sample_dump_rows(out, batch);
     fclose(out);
     return text;
-}
-
-static int tool(const char *path) {
-    FILE *file = fopen(path, "rb");
-    FZ_ASSERT(file);
-    fz_buf bytes = {0};
-    char part[65536];
-    for (size_t n; (n = fread(part, 1, sizeof part, file)) > 0;) {
-        fz_buf_append(&bytes, part, n);
-    }
-    fclose(file);
-    fz_err err = {0};
-    fz_batch *batch = NULL;
-    if (read_file(fz_buf_view(&bytes), NULL, 777, &batch, &err) != FZ_OK) {
-        fprintf(stderr, "%s\n", fz_err_text(&err));
-        return 1;
-    }
-    sample_dump_rows(stdout, batch);
-    fz_batch_free(batch);
-    fz_buf_deinit(&bytes);
-    return 0;
 }
 
 static void round_trips(void **state) {
@@ -286,10 +264,7 @@ static void seeks(void **state) {
     fz_schema_unref(schema);
 }
 
-int main(int argc, char **argv) {
-    if (argc == 3 && strcmp(argv[1], "dump") == 0) {
-        return tool(argv[2]);
-    }
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(round_trips),
         cmocka_unit_test(projection),
