@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Asks one engine for the rows where a column equals a value, one query a value: `hfind.py ENGINE METADATA < questions`.
+"""Asks one engine for the rows that a condition holds for, one query a condition: `hfind.py ENGINE METADATA < questions`.
 
-A question is {"column": path, "type": Iceberg's word, "value": ...} with dates, times and instants as numbers, decimals and floats as
-text, bytes as hexadecimal digits. The answer, one JSON line, is a list of {"ids": [...]} or {"error": text}. Runs in the venv of the judge.
+A question is {"column": path, "type": Iceberg's word, "value": ..., "op": one of = < >= null some} with dates, times and instants as
+numbers, decimals and floats as text, bytes as hexadecimal digits; without `op` it is `=`, and `null`, `some` (not null) have no value.
+The answer, one JSON line, is a list of {"ids": [...]} or {"error": text}. Runs in the venv of the judge; spark in that of pyspark with
+SPARK_JARS naming a folder, trino with TRINO an address, flink with FLINK_JARS.
 """
 import datetime, decimal, glob, importlib.util, json, os, sys, uuid
 
@@ -34,8 +36,30 @@ def python_value(q):
     return instant(v).replace(tzinfo=datetime.timezone.utc) if kind == "timestamptz" else v
 
 
+def op(q):
+    return q.get("op", "=")
+
+
+def bare(q):
+    """whether the condition has no value"""
+    return op(q) in ("null", "some")
+
+
 def nan(q):
-    return q["type"] in ("float", "double") and q["value"] == "nan"
+    return q["type"] in ("float", "double") and q.get("value") == "nan"
+
+
+def path(q, quote):
+    return ".".join(quote + p + quote for p in q["column"].split("."))
+
+
+def bare_sql(q, quote='"'):
+    return "%s is%s null" % (path(q, quote), " not" if op(q) == "some" else "")
+
+
+def compared(q, column, value):
+    """for libraries whose columns have Python's operators"""
+    return {"=": lambda: column == value, "<": lambda: column < value, ">=": lambda: column >= value}[op(q)]()
 
 
 class PyIceberg:
@@ -44,13 +68,18 @@ class PyIceberg:
         self.table = StaticTable.from_metadata(metadata)
 
     def ask(self, q):
-        from pyiceberg.expressions import EqualTo, IsNaN
+        from pyiceberg.expressions import EqualTo, GreaterThanOrEqual, IsNaN, IsNull, LessThan, NotNull
         from pyiceberg.expressions.literals import DateLiteral, FloatLiteral, TimeLiteral, TimestampLiteral
-        raw = {"date": DateLiteral, "time": TimeLiteral, "timestamp": TimestampLiteral, "timestamptz": TimestampLiteral}.get(q["type"])
-        value = raw(q["value"]) if raw else python_value(q)
-        if q["type"] == "float" and not nan(q):
-            value = FloatLiteral(value)  # a double literal of infinity is beyond a float, it says
-        e = IsNaN(q["column"]) if nan(q) else EqualTo(q["column"], value)
+        if bare(q):
+            e = (IsNull if op(q) == "null" else NotNull)(q["column"])
+        elif nan(q):
+            e = IsNaN(q["column"])
+        else:
+            raw = {"date": DateLiteral, "time": TimeLiteral, "timestamp": TimestampLiteral, "timestamptz": TimestampLiteral}.get(q["type"])
+            value = raw(q["value"]) if raw else python_value(q)
+            if q["type"] == "float":
+                value = FloatLiteral(value)  # a double literal of infinity is beyond a float, it says
+            e = {"=": EqualTo, "<": LessThan, ">=": GreaterThanOrEqual}[op(q)](q["column"], value)
         return self.table.scan(row_filter=e, selected_fields=("id",)).to_arrow()["id"].to_pylist()
 
 
@@ -64,9 +93,11 @@ class DuckDB:
             self.c.execute("LOAD '%s'" % glob.glob(folder + "/extensions/*/%s.duckdb_extension" % e)[0])
 
     def ask(self, q):
-        v, kind = q["value"], q["type"]
+        v, kind = q.get("value"), q["type"]
         text, params = "?", [v]
-        if kind in ("fixed[4]", "binary"):
+        if bare(q):
+            params = []
+        elif kind in ("fixed[4]", "binary"):
             params = [bytes.fromhex(v)]
         elif kind == "timestamptz":
             text, params = "make_timestamptz(?::bigint)", [v]
@@ -78,8 +109,8 @@ class DuckDB:
             text, params = "?::time", [python_value(q).isoformat()]
         elif kind not in ("string", "int", "long", "boolean"):
             text = "?::" + kind
-        column = ".".join('"%s"' % p for p in q["column"].split("."))
-        where = "%s = %s" % (column, text)
+        column = path(q, '"')
+        where = bare_sql(q) if bare(q) else "%s %s %s" % (column, op(q), text)
         if nan(q):  # `= 'nan'` is tested against bounds, and no bound holds a NaN
             where, params = "isnan(%s)" % column, []
         return [r[0] for r in self.c.execute("select id from iceberg_scan(?) where " + where, [self.metadata] + params).fetchall()]
@@ -97,19 +128,21 @@ class Polars:
             column = column.struct.field(part)
         simple = {"float": pl.Float32, "double": pl.Float64, "int": pl.Int32, "long": pl.Int64, "date": pl.Date, "time": pl.Time,
                   "timestamp": pl.Datetime("us"), "timestamptz": pl.Datetime("us", "UTC")}
-        if nan(q):
+        if bare(q):
+            e = column.is_null() if op(q) == "null" else column.is_not_null()
+        elif nan(q):
             e = column.is_nan()
         elif kind == "time":
-            e = column == pl.lit(q["value"] * 1000).cast(pl.Time)
+            e = compared(q, column, pl.lit(q["value"] * 1000).cast(pl.Time))
         elif kind in ("date", "timestamp", "timestamptz"):
-            e = column == pl.lit(q["value"]).cast(simple[kind])
+            e = compared(q, column, pl.lit(q["value"]).cast(simple[kind]))
         elif kind.startswith("decimal"):
             p, s = kind[8:-1].split(",")
-            e = column == pl.lit(decimal.Decimal(q["value"]), dtype=pl.Decimal(int(p), int(s)))
+            e = compared(q, column, pl.lit(decimal.Decimal(q["value"]), dtype=pl.Decimal(int(p), int(s))))
         elif kind == "uuid":
-            e = column == pl.lit(python_value(q).bytes)
+            e = compared(q, column, pl.lit(python_value(q).bytes))
         else:
-            e = column == pl.lit(python_value(q), dtype=simple.get(kind))
+            e = compared(q, column, pl.lit(python_value(q), dtype=simple.get(kind)))
         return self.frame.filter(e).select("id").collect()["id"].to_list()
 
 
@@ -121,8 +154,10 @@ class Chdb:
         self.source = "icebergLocal('%s', SETTINGS iceberg_metadata_file_path='metadata/%s')" % (os.path.dirname(folder), name)
 
     def ask(self, q):
-        v, kind, column = q["value"], q["type"], ".".join("`%s`" % p for p in q["column"].split("."))
-        if nan(q):
+        v, kind, column = q.get("value"), q["type"], path(q, "`")
+        if bare(q):
+            where = bare_sql(q, "`")
+        elif nan(q):
             where = "isNaN(%s)" % column
         else:
             if kind == "string":
@@ -137,6 +172,8 @@ class Chdb:
                 text = "toDate32('%s')" % python_value(q)
             elif kind in ("timestamp", "timestamptz"):
                 text = "fromUnixTimestamp64Micro(toInt64(%d), 'UTC')" % v
+            elif kind in ("timestamp_ns", "timestamptz_ns"):
+                text = "fromUnixTimestamp64Nano(toInt64(%d), 'UTC')" % v
             elif kind == "float":
                 text = "toFloat32('%s')" % v
             elif kind == "double":
@@ -145,7 +182,7 @@ class Chdb:
                 text = "'%s'" % python_value(q)
             else:
                 text = json.dumps(v)
-            where = "%s = %s" % (column, text)
+            where = "%s %s %s" % (column, op(q), text)
         answer = str(self.chdb.query("select id from %s where %s" % (self.source, where), "CSV"))
         return [int(x) for x in answer.split()]
 
@@ -160,14 +197,18 @@ class Daft:
         column = d.col(q["column"].split(".")[0])
         for part in q["column"].split(".")[1:]:
             column = column.get(part)
-        if nan(q):
+        if bare(q):
+            e = column.is_null() if op(q) == "null" else column.not_null()
+        elif nan(q):
             e = column.is_nan()
         elif kind == "float":
-            e = column == d.lit(python_value(q)).cast(d.DataType.float32())
+            e = compared(q, column, d.lit(python_value(q)).cast(d.DataType.float32()))
+        elif kind in ("timestamp_ns", "timestamptz_ns"):
+            e = compared(q, column, d.lit(q["value"]).cast(d.DataType.timestamp("ns", "UTC" if kind == "timestamptz_ns" else None)))
         elif kind == "uuid":
-            e = column == d.lit(python_value(q).bytes)
+            e = compared(q, column, d.lit(python_value(q).bytes))
         else:
-            e = column == d.lit(python_value(q))
+            e = compared(q, column, d.lit(python_value(q)))
         return self.frame.where(e).select("id").to_pydict()["id"]
 
 
@@ -182,4 +223,5 @@ def main():
     print(json.dumps(answers))
 
 
-main()
+if __name__ == "__main__":
+    main()
