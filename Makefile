@@ -53,9 +53,10 @@ cases: all ## records of foreign serializers through the program
 e2e: all ## a real Kafka, kills, and independent readers
 	@tests/e2e/run
 
-test-long: test ## besides: a million rows against the real registry, ten minutes against fastavro, five a fuzz target
-	@SVC=build/svc tests/services/svc.sh fetch-registry
+test-long: test ## besides: a million rows, the real registry, Spark, ten minutes against fastavro, five a fuzz target
+	@tools/deps long
 	@E2E_ROWS=1000000 E2E_REGISTRY=apicurio tests/e2e/run tests/e2e/exactly_once.py
+	@E2E_SPARK=1 tests/e2e/run tests/e2e/churn.py
 	@E2E_SECONDS=600 tests/e2e/run tests/e2e/avro_diff.py
 	@FUZZ_SECONDS=300 $(MAKE) --no-print-directory fuzz
 

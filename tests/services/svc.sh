@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # svc.sh CMD : real services for e2e tests, everything under $SVC (default ./svc-run).
-#   fetch-kafka [VERSION] | fetch-registry | fetch-rest | build-s3
+#   fetch-kafka [VERSION] | fetch-registry | fetch-rest | fetch-spark | build-s3
 #   kafka | registry | s3 | rest     start, wait until ready, print the address
 #   rck URL                                         run the Iceberg REST Compatibility Kit against URL
 #   down NAME                                       stop what NAME started
@@ -22,6 +22,7 @@ wait_for() { # NAME SECONDS COMMAND...
 bg() { local n=$1; shift; "$@" >"$SVC/$n.log" 2>&1 & echo $! >"$SVC/$n.pid"; }
 case $1 in
 fetch-kafka) jars "$H/kafka/pom.xml" "$SVC/kafka-lib" -Dkafka.version="${2:-4.4.0}" ;;
+fetch-spark) jars "$H/spark/pom.xml" "$SVC/spark-lib" ;;
 fetch-registry) art io.apicurio:apicurio-registry-app:2.6.13.Final:tar.gz:all
   mkdir -p "$SVC/apicurio"; tar xzf "$M2/io/apicurio/apicurio-registry-app/2.6.13.Final/apicurio-registry-app-2.6.13.Final-all.tar.gz" -C "$SVC/apicurio" ;;
 fetch-rest) jars "$H/iceberg-rest/pom.xml" "$SVC/rest-lib" ;;
