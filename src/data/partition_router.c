@@ -15,7 +15,9 @@
 // A partition field bound to its column.
 typedef struct source {
     fz_transform transform;
+    fz_str name;
     const fz_column *column; // NULL: always null (void)
+    bool partial;            // some values have no result
     const fz_column **parents;
     size_t parent_count;
     fz_type_kind result_kind;
@@ -64,6 +66,15 @@ static bool bind(fz_arena *arena, const fz_column *columns, size_t count, int32_
     return false;
 }
 
+/** Whether some values of a type have no result under the transform. */
+static bool is_partial(fz_transform_kind transform, fz_type_kind type) {
+    if (transform == FZ_TRANSFORM_TRUNCATE) {
+        return type == FZ_TYPE_INT || type == FZ_TYPE_LONG || type == FZ_TYPE_DECIMAL;
+    }
+    return transform == FZ_TRANSFORM_HOUR &&
+           (type == FZ_TYPE_TIMESTAMP || type == FZ_TYPE_TIMESTAMPTZ);
+}
+
 static fz_code source_init(fz_partition_router *router, const fz_partition_field *field,
                            fz_batch *batch, source *out, fz_err *err) {
     out->transform = field->transform;
@@ -82,6 +93,8 @@ static fz_code source_init(fz_partition_router *router, const fz_partition_field
         return fz_err_prepend(err, "partition field \"%.*s\"", FZ_STR_ARGS(field->name));
     }
     out->result_kind = result.kind;
+    out->name = fz_arena_str(&router->arena, field->name);
+    out->partial = is_partial(field->transform.kind, out->column->field->type.kind);
     return FZ_OK;
 }
 
@@ -416,6 +429,23 @@ fz_code fz_partition_router_route(fz_partition_router *router, int64_t from, int
             out[i] = same ? out[i - 1] : find_group(router, key);
         }
         done += (int64_t)rows;
+    }
+    return FZ_OK;
+}
+
+fz_code fz_partition_router_check(const fz_partition_router *router, int64_t row, fz_err *err) {
+    for (size_t i = 0; i < router->source_count; i++) {
+        const source *s = &router->sources[i];
+        if (FZ_LIKELY(!s->partial) || row_is_null(s, row)) {
+            continue;
+        }
+        fz_value value, result;
+        fz_column_value(s->column, row, &value);
+        fz_code code =
+            fz_transform_apply(s->transform, &s->column->field->type, &value, &result, err);
+        if (FZ_UNLIKELY(code != FZ_OK)) {
+            return fz_err_prepend(err, "partition field \"%.*s\"", FZ_STR_ARGS(s->name));
+        }
     }
     return FZ_OK;
 }

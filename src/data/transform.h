@@ -85,6 +85,10 @@ void fz_partition_router_free(fz_partition_router *router);
  */
 FZ_CHECKED fz_code fz_partition_router_route(fz_partition_router *router, int64_t from,
                                              int64_t count, uint32_t *groups, fz_err *err);
+/** Whether a row's values have a partition at all: LIMIT, naming the field, where one has no
+ * result. Next to nothing where no transform of the spec can fail. */
+FZ_CHECKED fz_code fz_partition_router_check(const fz_partition_router *router, int64_t row,
+                                             fz_err *err);
 /** Tuple of a group: [field_count], valid while the router lives. */
 const fz_value *fz_partition_router_tuple(const fz_partition_router *router, uint32_t group);
 size_t fz_partition_router_count(const fz_partition_router *router);

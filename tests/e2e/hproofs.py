@@ -53,6 +53,22 @@ def produce(kafka, topic, records):
     return places
 
 
+def produce_with_headers(kafka, topic, value, headers):
+    """one record to partition 0 with headers of any bytes: the Python client takes only text for their names, so its C library is asked"""
+    import ctypes
+    lib, text = ctypes.CDLL("librdkafka.so.1"), ctypes.create_string_buffer(512)
+    lib.rd_kafka_conf_new.restype = lib.rd_kafka_new.restype = ctypes.c_void_p
+    conf = ctypes.c_void_p(lib.rd_kafka_conf_new())
+    assert lib.rd_kafka_conf_set(conf, b"bootstrap.servers", kafka.bootstrap.encode(), text, 512) == 0, text.value
+    rk = ctypes.c_void_p(lib.rd_kafka_new(0, conf, text, 512))
+    topic_tag, partition_tag, value_tag, flags_tag, header_tag, end = 1, 3, 4, 7, 9, 0
+    args = [topic_tag, topic.encode(), partition_tag, 0, flags_tag, 2, value_tag, value, ctypes.c_size_t(len(value))]
+    for name, data in headers:
+        args += [header_tag, name, data, ctypes.c_ssize_t(len(data) if data is not None else 0)]
+    assert lib.rd_kafka_producev(rk, *args, end) == 0 and lib.rd_kafka_flush(rk, 20000) == 0
+    lib.rd_kafka_destroy(rk)
+
+
 def rows(frazil, name, row_filter=None):
     """{(partition, offset): canonical row}"""
     scan = frazil.table(name).scan(row_filter=row_filter) if row_filter is not None else frazil.table(name).scan()

@@ -175,11 +175,74 @@ def newest_does_not_fit(tally, kafka, registry):
     tally.equal("newest version does not fit: kind", kinds, {"schema_incompatible"})
 
 
+PLACED = {"type": "record", "name": "Placed", "fields": [
+    {"name": "id", "type": "long"}, {"name": "small", "type": "int"}, {"name": "n", "type": ["null", "long"]},
+    {"name": "price", "type": {"type": "bytes", "logicalType": "decimal", "precision": 5, "scale": 2}},
+    {"name": "at", "type": {"type": "long", "logicalType": "timestamp-millis"}}]}
+NO_PLACE = {"an int below the least multiple": {"small": -(1 << 31)}, "a long below the least multiple": {"n": (1, -(1 << 63))},
+            "a decimal below the least multiple": {"price": (-99999).to_bytes(3, "big", signed=True)},
+            "an hour of more than 32 bits": {"at": 9000000000000000}}
+
+
+def no_partition(tally, kafka, registry):
+    """a value that decodes and that no partition can hold: a bad record like others, under each policy"""
+    t, rows = havro.Names(PLACED).root, 40
+    good = lambda i: {"id": i, "small": i, "n": (1, -i) if i % 3 else None, "price": i.to_bytes(2, "big"), "at": 1767225600000 + i * 1800000}
+    bad = {7 + 9 * k: change for k, change in enumerate(NO_PLACE.values())}
+    for policy in ("dead_letter", "skip", "suspend"):
+        topic, what = "poison_place_" + policy, "no partition, " + policy
+        frazil = hproofs.make(kafka, registry, topic, "  on_error: %s\n  partitioning: ['truncate(10, small)', 'truncate(10, n)', 'truncate(100, price)', "
+                              "hour(at)]\n" % policy)
+        one = registry.register(topic + "-value", PLACED)
+        records = [(0, framed(one, havro.write(t, {**good(i), **bad.get(i, {})})), b"k%d" % i, [("h", b"%d" % i)], 1767225600000 + i)
+                   for i in range(rows)]
+        places = hproofs.produce(kafka, topic, records)
+        code, reports, errors = frazil.once()
+        report, first = reports.get(topic, {}), min(bad)
+        held = [i for i in range(rows) if i not in bad] if policy != "suspend" else list(range(first))
+        if not tally.equal(what + ": exit code, state, rows", (code, report.get("state"), report.get("rows")),
+                           (3, "suspended", first) if policy == "suspend" else (0, "done", len(held))):
+            print(errors[-1500:], flush=True)
+        wanted = {places[i]: havro.row(t, good(i)) for i in held}
+        tally.equal(what + ": all others arrived", hproofs.differences(hproofs.rows(frazil, "default." + topic), wanted), [])
+        if policy == "suspend":
+            error = report.get("error") or {}
+            tally.equal(what + ": kind, place", (error.get("kind"), error.get("partition"), error.get("offset")), ("out_of_range", 0, first))
+        elif policy == "skip":
+            tally.equal(what + ": skipped", (report.get("skipped"), report.get("dead_letters")), (len(bad), 0))
+        else:
+            letters = hproofs.letters(frazil, "default.%s__dead_letters" % topic)
+            tally.equal(what + ": letters, their bytes and kind", {p: (x["error"], x["value"], x["key"], x["schema_id"]) for p, x in letters.items()},
+                        {places[i]: ("out_of_range", records[i][1], records[i][2], one) for i in bad})
+            for i, name in zip(bad, NO_PLACE):
+                message = letters.get(places[i], {}).get("message") or ""
+                tally.check("%s: %s: the message names the field" % (what, name), "partition field" in message, message)
+
+
+def header_names(tally, kafka, registry):
+    """a header's name that is no text: a bad record where headers are a column; its letter can be read"""
+    topic = "poison_headers"
+    frazil = hproofs.make(kafka, registry, topic, MORE + "  metadata: [partition, offset, headers]\n")
+    one = registry.register(topic + "-value", SCHEMA)
+    names = lambda i: [b"odd \xff name" if i == 3 else b"even", b"none", b"even"]
+    for i in range(8):
+        hproofs.produce_with_headers(kafka, topic, framed(one, payload(i)), list(zip(names(i), (b"1", None, b"2"))))
+    code, reports, _ = frazil.once()
+    report = reports.get(topic, {})
+    tally.equal("header names: exit code, rows, letters", (code, report.get("rows"), report.get("dead_letters")), (0, 7, 1))
+    letter = hproofs.letters(frazil, "default.%s__dead_letters" % topic).get((0, 3), {})
+    tally.equal("header names: kind, headers", (letter.get("error"), [(h["key"], h["value"]) for h in letter.get("headers") or []]),
+                ("invalid_utf8", [("odd \ufffd name", b"1"), ("none", None), ("even", b"2")]))
+    found = frazil.table("default." + topic).scan().to_arrow()["_kafka"].to_pylist()
+    tally.equal("header names: headers of the rows", {str([(h["key"], h["value"]) for h in k["headers"]]) for k in found},
+                {str([("even", b"1"), ("none", None), ("even", b"2")])})
+
+
 def main():
     print(FRAZIL, flush=True)
     tally = Tally()
     with Kafka() as kafka, Registry() as registry:
-        for function in (proof, newest_does_not_fit):
+        for function in (no_partition, header_names, proof, newest_does_not_fit):
             hproofs.part(tally, function, kafka, registry)
     return tally.close()
 

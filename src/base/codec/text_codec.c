@@ -175,6 +175,20 @@ bool fz_utf8_valid(const void *data, size_t size) {
     return true;
 }
 
+void fz_utf8_append_lossy(fz_buf *out, fz_str text) {
+    const uint8_t *p = (const uint8_t *)text.data;
+    for (size_t at = 0; at < text.size;) {
+        size_t step = character_size(p + at, text.size - at);
+        if (step == 0) {
+            fz_buf_append_str(out, FZ_STR("\xef\xbf\xbd"));
+            at++;
+        } else {
+            fz_buf_append_str(out, fz_str_slice(text, at, at + step));
+            at += step;
+        }
+    }
+}
+
 size_t fz_utf8_prefix(fz_str text, size_t count) {
     size_t at = 0;
     while (at < text.size) {

@@ -15,6 +15,8 @@ void fz_hex_encode(fz_buf *out, fz_str bytes);
 FZ_CHECKED fz_code fz_hex_decode(fz_buf *out, fz_str text, fz_err *err);
 /** Well-formed UTF-8: no surrogates, no overlong form, at most U+10FFFF. Fast on ASCII. */
 bool fz_utf8_valid(const void *data, size_t size);
+/** Append text; each byte that is no part of well-formed UTF-8 as U+FFFD. */
+void fz_utf8_append_lossy(fz_buf *out, fz_str text);
 /** Bytes of the first `count` code points of valid UTF-8. */
 size_t fz_utf8_prefix(fz_str text, size_t count);
 /** Append a code point. */

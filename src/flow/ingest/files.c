@@ -198,6 +198,18 @@ static void scatter(fz_files *files, int64_t rows) {
     }
 }
 
+fz_code fz_files_check(const fz_files *files, int64_t row, fz_err *err) {
+    if (FZ_LIKELY(!files->router) ||
+        FZ_LIKELY(fz_partition_router_check(files->router, row, err) == FZ_OK)) {
+        return FZ_OK;
+    }
+    if (err) {
+        err->code = FZ_CORRUPT;
+        err->kind = "out_of_range";
+    }
+    return FZ_CORRUPT;
+}
+
 fz_code fz_files_append(fz_files *files, fz_err *err) {
     int64_t rows = files->batch->rows;
     if (rows == 0) {
@@ -213,9 +225,9 @@ fz_code fz_files_append(fz_files *files, fz_err *err) {
     }
     fz_code code = fz_partition_router_route(files->router, 0, rows, files->groups, err);
     if (code == FZ_LIMIT && err) {
-        err->kind = "out_of_range";
+        err->code = FZ_INTERNAL; // fz_files_check was not asked; more memory would not help
     }
-    FZ_TRY(code);
+    FZ_TRY(code == FZ_LIMIT ? FZ_INTERNAL : code);
     reserve_groups(files, fz_partition_router_count(files->router));
     if (same_group(files->groups, rows)) {
         return append_group(files, files->groups[0], NULL, rows, err);

@@ -28,10 +28,16 @@ typedef struct fz_files_options {
 FZ_CHECKED fz_code fz_files_new(const fz_files_options *options, fz_batch *batch, fz_files **out,
                                 fz_err *err);
 /**
+ * Ask for a row of the batch that is about to count whether a file can hold it.
+ *
+ * Errors: CORRUPT, kind out_of_range: a value has no partition.
+ */
+FZ_CHECKED fz_code fz_files_check(const fz_files *files, int64_t row, fz_err *err);
+/**
  * Put the batch's rows into files, partition value by partition value; the caller resets the batch.
  *
- * Errors: LIMIT with kind out_of_range, err->offset = row: a value has no partition (nothing was
- * written then); LIMIT: memory, even after flushing; store errors: all files are lost then, abort.
+ * Errors: INTERNAL: a value has no partition (nothing was written then); LIMIT: memory, even after
+ * flushing; store errors: all files are lost then, abort.
  */
 FZ_CHECKED fz_code fz_files_append(fz_files *files, fz_err *err);
 /** Bytes written or buffered since new or the last finish. */

@@ -2,6 +2,7 @@
 // Dead letters on the lane's side: columns, batch, staged files.
 #include "flow/ingest/letters.h"
 
+#include "base/codec/text_codec.h"
 #include "base/memory.h"
 
 /** Letters collected before they are encoded. */
@@ -127,6 +128,16 @@ static fz_code append_bytes(fz_column *column, const uint8_t *data, size_t size,
                 : fz_column_append_null(column, err);
 }
 
+/** Text out of a record, or that may quote it: a letter must be readable whatever it says. */
+static fz_code append_text(fz_column *column, fz_str text, fz_err *err) {
+    if (fz_utf8_valid(text.data, text.size)) {
+        return fz_column_append_bytes(column, text.data, text.size, err);
+    }
+    FZ_CLEANUP(fz_buf_deinit) fz_buf valid = {0};
+    fz_utf8_append_lossy(&valid, text);
+    return fz_column_append_bytes(column, valid.data, valid.size, err);
+}
+
 static fz_code append_headers(fz_letters *letters, fz_column *list, const fz_record *record,
                               fz_err *err) {
     fz_column *element = &list->children[0];
@@ -134,7 +145,7 @@ static fz_code append_headers(fz_letters *letters, fz_column *list, const fz_rec
     bool is_null;
     for (size_t i = 0;
          fz_record_header(letters->stream->host->source, record, i, &name, &value, &is_null); i++) {
-        FZ_TRY(fz_column_append_bytes(&element->children[0], name.data, name.size, err));
+        FZ_TRY(append_text(&element->children[0], name, err));
         FZ_TRY(append_bytes(&element->children[1],
                             is_null ? NULL : (const uint8_t *)(value.data ? value.data : ""),
                             value.size, err));
@@ -157,7 +168,7 @@ static fz_code append_row(fz_letters *letters, int32_t partition, const fz_recor
     FZ_TRY(append_bytes(&at[FZ_LETTERS_VALUE], record->value, record->value_size, err));
     FZ_TRY(append_headers(letters, &at[FZ_LETTERS_HEADERS], record, err));
     FZ_TRY(fz_column_append_bytes(&at[FZ_LETTERS_ERROR], kind, strlen(kind), err));
-    FZ_TRY(fz_column_append_bytes(&at[FZ_LETTERS_MESSAGE], message, strlen(message), err));
+    FZ_TRY(append_text(&at[FZ_LETTERS_MESSAGE], fz_str_from(message), err));
     FZ_TRY(schema_id >= 0 ? fz_column_append_i32(&at[FZ_LETTERS_SCHEMA_ID], schema_id, err)
                           : fz_column_append_null(&at[FZ_LETTERS_SCHEMA_ID], err));
     return fz_column_append_i64(&at[FZ_LETTERS_FAILED_AT],

@@ -2,6 +2,7 @@
 // Filling `_kafka` and promoted columns.
 #include "flow/ingest/meta_columns.h"
 
+#include "base/codec/text_codec.h"
 #include "base/memory.h"
 
 /** One leaf; -1: a column that others added, null. */
@@ -76,6 +77,10 @@ static fz_code append_headers(fz_meta_columns *meta, fz_column *list, const fz_r
     fz_str name, value;
     bool is_null;
     for (size_t i = 0; fz_record_header(meta->source, record, i, &name, &value, &is_null); i++) {
+        if (FZ_UNLIKELY(!fz_utf8_valid(name.data, name.size))) {
+            return fz_err_set_kind(err, FZ_CORRUPT, "invalid_utf8",
+                                   "name of header %zu is not UTF-8", i);
+        }
         FZ_TRY(fz_column_append_bytes(&element->children[0], name.data, name.size, err));
         FZ_TRY(is_null
                    ? fz_column_append_null(&element->children[1], err)

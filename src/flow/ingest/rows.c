@@ -57,9 +57,6 @@ struct table {
     int64_t
         *last_rows; // of a sink, [partition]: offset of the last row since the last cut, -1: none
     int32_t last_count;
-    // of the rows in the batch, for errors that show late
-    fz_stream_part *row_part[BATCH_ROWS];
-    int64_t row_offset[BATCH_ROWS];
 };
 
 struct fz_rows {
@@ -259,81 +256,32 @@ static fz_code dead_letter(fz_rows *rows, fz_stream_part *part, const fz_record 
     return FZ_OK;
 }
 
-/**
- * By the entry's rule: OK, the record is settled; CANCELLED, the stream is suspended at it.
- * record NULL: it is no longer there (a row that no partition can hold).
- */
+/** By the entry's rule: OK, the record is settled; CANCELLED, the stream is suspended at it. */
 static fz_code bad_record(fz_rows *rows, fz_stream_part *part, const fz_record *record,
-                          int64_t offset, fz_err *err) {
+                          fz_err *err) {
     fz_stream *stream = rows->stream;
     fz_err why = *err;
     why.kind = why.kind ? why.kind : fz_code_name(why.code);
     FZ_LOG(rows->host->log, FZ_LOG_WARN, "bad_record", FZ_KV_TEXT("topic", stream->topic),
-           FZ_KV_INT("partition", part->partition), FZ_KV_INT("offset", offset),
+           FZ_KV_INT("partition", part->partition), FZ_KV_INT("offset", record->offset),
            FZ_KV_TEXT("kind", why.kind), FZ_KV_TEXT("error", why.text));
     if (stream->entry->on_error == FZ_ON_ERROR_SKIP) {
         rows->counts.skipped++;
         return FZ_OK;
     }
-    if (fz_stream_keeps_letters(stream) && record) {
+    if (fz_stream_keeps_letters(stream)) {
         return dead_letter(rows, part, record, &why, err);
     }
     fz_err_set_kind(err, why.code, why.kind, "topic \"%s\" partition %d offset %lld: %s",
-                    stream->topic, part->partition, (long long)offset, why.text);
-    fz_stream_suspend(stream, err, part->partition, offset);
+                    stream->topic, part->partition, (long long)record->offset, why.text);
+    fz_stream_suspend(stream, err, part->partition, record->offset);
     err->code = FZ_CANCELLED;
     return FZ_CANCELLED;
 }
 
-/** A row that no partition can hold leaves the batch. */
-static fz_code drop_row(table *t, int64_t row, fz_err *err) {
-    fz_rows *rows = t->rows;
-    FZ_TRY(bad_record(rows, t->row_part[row], NULL, t->row_offset[row], err));
-    uint32_t *index = (uint32_t *)fz_calloc((size_t)t->batch->rows, sizeof *index);
-    size_t count = 0;
-    for (int64_t i = 0; i < t->batch->rows; i++) {
-        if (i != row) {
-            t->row_part[count] = t->row_part[i];
-            t->row_offset[count] = t->row_offset[i];
-            index[count++] = (uint32_t)i;
-        }
-    }
-    fz_batch *kept = fz_batch_new(t->layout->schema, rows->host->budget);
-    fz_code code = fz_batch_take(kept, t->batch, index, count, err);
-    if (code == FZ_OK) {
-        fz_batch_reset(t->batch);
-        for (size_t i = 0; i < count; i++) {
-            index[i] = (uint32_t)i;
-        }
-        code = fz_batch_take(t->batch, kept, index, count, err);
-    }
-    fz_batch_free(kept);
-    fz_free(index);
-    t->row_count--;
-    return code;
-}
-
 static fz_code spill(table *t, fz_err *err) {
-    fz_code code = FZ_OK;
-    fz_err why;
-    while (t->batch && t->batch->rows > 0) {
-        code = fz_files_append(t->files, &why);
-        if (code != FZ_LIMIT || !why.kind || strcmp(why.kind, "out_of_range") != 0) {
-            break;
-        }
-        int64_t row = why.offset;
-        code = drop_row(t, row, &why);
-        if (code != FZ_OK) {
-            break;
-        }
-    }
-    if (code != FZ_OK) {
-        if (err) {
-            *err = why;
-        }
-        return code;
-    }
-    if (t->batch) {
+    if (t->batch && t->batch->rows > 0) {
+        FZ_TRY(fz_files_append(t->files, err));
         fz_batch_reset(t->batch);
     }
     t->batch_bytes = 0;
@@ -526,6 +474,9 @@ static fz_code finish_row(fz_rows *rows, table *t, int32_t partition, const fz_r
         fz_meta_columns_set_partition(t->meta, partition);
         code = fz_meta_columns_append(t->meta, record, rows->record_schema_id, err);
     }
+    if (FZ_LIKELY(code == FZ_OK)) {
+        code = fz_files_check(t->files, before, err);
+    }
     if (FZ_UNLIKELY(code != FZ_OK)) {
         fz_batch_truncate(t->batch, before);
         return code;
@@ -611,7 +562,7 @@ static fz_code take_record(fz_rows *rows, fz_stream_part *part, const fz_record 
         fz_err_set_kind(err, FZ_CORRUPT, "too_large", "%zu bytes, max_record_size is %lld",
                         record->value_size + record->key_size,
                         (long long)rows->host->config->max_record_size);
-        return bad_record(rows, part, record, record->offset, err);
+        return bad_record(rows, part, record, err);
     }
     table *t = NULL;
     fz_code code = take_value(rows, part->partition, record, &t, err);
@@ -621,7 +572,7 @@ static fz_code take_record(fz_rows *rows, fz_stream_part *part, const fz_record 
     }
     if (FZ_UNLIKELY(code != FZ_OK)) {
         if (of_record(rows, code, err)) {
-            return bad_record(rows, part, record, record->offset, err);
+            return bad_record(rows, part, record, err);
         }
         if (code == FZ_UNSUPPORTED || code == FZ_CORRUPT) {
             fz_stream_suspend(rows->stream, err, -1, -1);
@@ -629,9 +580,6 @@ static fz_code take_record(fz_rows *rows, fz_stream_part *part, const fz_record 
         }
         return code;
     }
-    int64_t row = t->batch->rows - 1;
-    t->row_part[row] = part;
-    t->row_offset[row] = record->offset;
     t->row_count++;
     t->batch_bytes += (int64_t)(record->value_size + record->key_size);
     if (t->sink) {
@@ -639,7 +587,7 @@ static fz_code take_record(fz_rows *rows, fz_stream_part *part, const fz_record 
     } else {
         part->last_row = record->offset;
     }
-    if (row + 1 >= BATCH_ROWS || t->batch_bytes >= BATCH_BYTES) {
+    if (t->batch->rows >= BATCH_ROWS || t->batch_bytes >= BATCH_BYTES) {
         return spill(t, err);
     }
     return FZ_OK;

@@ -224,6 +224,13 @@ static void a_value_without_result_names_its_row(void **state) {
     assert_int_equal(err.offset, bad);
     OK(fz_partition_router_route(router, 500, bad - 500, groups, &err));
     OK(fz_partition_router_route(router, bad + 1, 6000 - bad - 1, groups, &err));
+    for (int64_t row = 4000; row < 6000; row++) {
+        fz_code code = fz_partition_router_check(router, row, &err);
+        assert_int_equal(code, row == bad ? FZ_LIMIT : FZ_OK);
+        if (code != FZ_OK) {
+            assert_memory_equal(err.text, "partition field \"", strlen("partition field \""));
+        }
+    }
     fz_partition_router_free(router);
     fz_batch_free(batch);
     fz_schema_unref(schema);

@@ -131,6 +131,26 @@ static void utf8(void **state) {
     assert_int_equal(fz_utf8_prefix(s, 99), 11);
 }
 
+static void utf8_append_lossy(void **state) {
+    (void)state;
+    static const struct {
+        const char *text, *valid;
+    } cases[] = {{"", ""},
+                 {"plain", "plain"},
+                 {"h\xc3\xa9", "h\xc3\xa9"},
+                 {"\xff", "\xef\xbf\xbd"},
+                 {"a\xc3(", "a\xef\xbf\xbd("},
+                 {"\xed\xa0\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"},
+                 {"cut\xe2\x82", "cut\xef\xbf\xbd\xef\xbf\xbd"}};
+    for (size_t i = 0; i < FZ_COUNT(cases); i++) {
+        fz_buf buf = {0};
+        fz_utf8_append_lossy(&buf, fz_str_from(cases[i].text));
+        assert_int_equal(buf.size, strlen(cases[i].valid));
+        assert_memory_equal(buf.data ? (const void *)buf.data : "", cases[i].valid, buf.size);
+        fz_buf_deinit(&buf);
+    }
+}
+
 static void utf8_append_round_trip(void **state) {
     (void)state;
     fz_buf buf = {0};
@@ -189,9 +209,13 @@ static void uuid(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(base64),  cmocka_unit_test(hex),
-        cmocka_unit_test(utf8),    cmocka_unit_test(utf8_append_round_trip),
-        cmocka_unit_test(percent), cmocka_unit_test(uuid),
+        cmocka_unit_test(base64),
+        cmocka_unit_test(hex),
+        cmocka_unit_test(utf8),
+        cmocka_unit_test(utf8_append_lossy),
+        cmocka_unit_test(utf8_append_round_trip),
+        cmocka_unit_test(percent),
+        cmocka_unit_test(uuid),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
