@@ -229,9 +229,17 @@ static fz_code reader_fetch(fz_reader *base, size_t limit, fz_fetch *out, fz_err
     if (out->native_count > 0) {
         reader->fetched_us = fz_clock_mono_us(fz_clock_real());
     }
+    // records behind an error are taken too: the queue does not give them again
     fz_code code = FZ_OK;
-    for (size_t i = 0; i < out->native_count && code == FZ_OK; i++) {
-        code = take_message(reader, (rd_kafka_message_t *)out->natives[i], out, err);
+    for (size_t i = 0; i < out->native_count; i++) {
+        fz_err why;
+        fz_code one = take_message(reader, (rd_kafka_message_t *)out->natives[i], out, &why);
+        if (one != FZ_OK && code == FZ_OK) {
+            code = one;
+            if (err) {
+                *err = why;
+            }
+        }
     }
     return code;
 }

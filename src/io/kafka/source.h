@@ -155,7 +155,7 @@ void fz_reader_on_wake(fz_reader *reader, void (*wake)(void *opaque), void *opaq
  *
  * out  zeroed or used before with this source
  * Errors: NOT_FOUND kind log_changed (position out of range); DENIED; UNAVAILABLE (goes on by
- * itself later).
+ * itself later). Records that came along with an error are in `out` all the same.
  */
 FZ_CHECKED fz_code fz_reader_fetch(fz_reader *reader, size_t limit, fz_fetch *out, fz_err *err);
 /** Give the records back; `fetch` keeps its arrays. */

@@ -244,6 +244,39 @@ static void test_broker_goes_and_comes(void **state) {
     fz_source_close(source, reader);
 }
 
+/** A fetch that fails before others that do not: the queue holds the error in front of the records.
+ */
+static void test_records_behind_an_error(void **state) {
+    (void)state;
+    produce(0, 10, 8);
+    fz_kafka_mock_broker_fail(broker, 1, 87, 1); // Fetch, INVALID_RECORD
+    fz_reader *reader = NULL;
+    fz_fetch fetch = {0};
+    fz_err err = {0};
+    assert_int_equal(fz_source_open(source, FZ_STR("orders"), 0, 0, &reader, &err), FZ_OK);
+    for (int i = 0; i < 100; i++) { // the client goes on by itself meanwhile
+        fz_source_serve(source, 20);
+    }
+    int64_t wanted = 0;
+    int errors = 0;
+    fz_clock *clock = fz_clock_real();
+    int64_t until = fz_clock_mono_ms(clock) + PATIENCE_MS;
+    while (wanted < 10 && fz_clock_mono_ms(clock) < until) {
+        fz_fetch_release(&fetch);
+        fz_code code = fz_reader_fetch(reader, 100, &fetch, &err);
+        errors += code != FZ_OK;
+        for (size_t i = 0; i < fetch.count; i++) {
+            assert_int_equal(fetch.records[i].offset, wanted);
+            wanted++;
+        }
+        fz_source_serve(source, 2);
+    }
+    assert_int_equal(wanted, 10);
+    assert_int_equal(errors, 1);
+    fz_fetch_deinit(&fetch);
+    fz_source_close(source, reader);
+}
+
 int main(void) {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
@@ -254,6 +287,7 @@ int main(void) {
         CASE(test_denied),
         CASE(test_retention),
         CASE(test_broker_goes_and_comes),
+        CASE(test_records_behind_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
