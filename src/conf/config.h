@@ -361,9 +361,23 @@ typedef enum fz_config_write_mode {
 } fz_config_write_mode;
 
 typedef struct fz_config_compression {
+    bool by_table;  // auto: the table's properties say, else zstd(1)
     fz_codec codec; // LZ4_RAW for lz4
     int level;      // settled for zstd, gzip, brotli; 0 for the others
 } fz_config_compression;
+
+typedef struct fz_config_parquet {
+    bool delta_encodings;
+    fz_config_texts bloom_filters; // columns, dotted paths
+} fz_config_parquet;
+
+/** How data files are written; the keys stand in the entry itself. */
+typedef struct fz_config_files {
+    int64_t target_file_size; // 0: auto, by the table
+    int64_t row_group_size;   // 0: auto, by the table
+    fz_config_compression compression;
+    fz_config_parquet parquet;
+} fz_config_files;
 
 typedef struct fz_config_compaction {
     bool enabled;
@@ -442,9 +456,7 @@ typedef struct fz_config_entry {
     fz_config_write_mode write_mode;
     int64_t commit_interval_ms;
     int64_t commit_size;
-    int64_t target_file_size;
-    int64_t row_group_size;
-    fz_config_compression compression;
+    fz_config_files files;
     fz_config_pairs properties;
     fz_config_maintenance maintenance;
     fz_str where; // "frazil.yaml:12", for messages

@@ -392,6 +392,10 @@ static void compression_read(fz_conf_reader *reader, const fz_conf_path *path,
     if (!fz_conf_text_read(reader, path, node, &text)) {
         return;
     }
+    if (fz_str_equal_nocase(text, FZ_STR("auto"))) {
+        *out = (fz_config_compression){true, FZ_CODEC_ZSTD, 1};
+        return;
+    }
     fz_conf_lexer lexer = {.text = text, .arena = reader->arena};
     fz_err err = {0};
     for (size_t i = 0; i < FZ_COUNT(codec_names); i++) {
@@ -408,17 +412,21 @@ static void compression_read(fz_conf_reader *reader, const fz_conf_path *path,
         if (bad || !fz_conf_lexer_done(&lexer)) {
             break;
         }
-        *out = (fz_config_compression){codec->codec, level};
+        *out = (fz_config_compression){false, codec->codec, level};
         return;
     }
     fz_conf_reader_fault(reader, node, path,
                          "\"%.*s\" is not a compression, wanted zstd(1) to zstd(22), gzip(1) to "
-                         "gzip(9), brotli(1) to brotli(11), snappy, lz4 or none",
+                         "gzip(9), brotli(1) to brotli(11), snappy, lz4, none or auto",
                          FZ_STR_ARGS(fz_str_slice(text, 0, 100)));
 }
 
 static bool compression_print(const void *field, fz_conf_writer *writer) {
     const fz_config_compression *compression = field;
+    if (compression->by_table) {
+        fz_buf_append_str(writer->out, FZ_STR(" auto\n"));
+        return true;
+    }
     for (size_t i = 0; i < FZ_COUNT(codec_names); i++) {
         if (codec_names[i].codec != compression->codec) {
             continue;

@@ -118,6 +118,21 @@ const fz_conf_table fz_conf_key_table =
                   "How the keys of records are read. A single word stands for its `format`.",
                   .shorthand = "format");
 
+static const fz_conf_option parquet_options[] = {
+    O(fz_config_parquet, "delta_encodings", delta_encodings, bool, FZ_CONF_BOOL, "false",
+      "DELTA_BINARY_PACKED for integers and times without a dictionary; not every engine reads it "
+      "fast, or at all"),
+    O(fz_config_parquet, "bloom_filters", bloom_filters, fz_config_texts, FZ_CONF_TEXTS, "[]",
+      "columns that get a bloom filter, as well as those of the table's "
+      "write.parquet.bloom-filter-enabled.column.*",
+      .flags = FZ_CONF_COMMAS),
+};
+
+const fz_conf_table fz_conf_parquet_table =
+    FZ_CONF_TABLE(fz_config_parquet, "parquet", parquet_options,
+                  "Further choices in Parquet files. Sizes of pages and dictionaries and the page "
+                  "version go by the table's write.parquet.* properties.");
+
 #define DAY_MS INT64_C(86400000)
 
 #define INTERVAL(block, otherwise)                                                                 \

@@ -8,5 +8,6 @@
 extern const fz_conf_table fz_conf_value_table;
 extern const fz_conf_table fz_conf_key_table;
 extern const fz_conf_table fz_conf_maintenance_table;
+extern const fz_conf_table fz_conf_parquet_table;
 
 #endif

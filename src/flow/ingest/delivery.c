@@ -448,9 +448,7 @@ static fz_code spill(sink *s, fz_err *err) {
             .store = s->table.store,
             .location = fz_iceberg_metadata_base(s->metadata),
             .instance = stream->host->instance,
-            .target_file_size = stream->entry->target_file_size,
-            .row_group_size = stream->entry->row_group_size,
-            .compression = stream->entry->compression,
+            .config = &stream->entry->files,
             .clock = stream->host->clock,
             .budget = stream->host->budget,
         };

@@ -7,8 +7,8 @@
 #include "base/memory.h"
 #include "base/rand.h"
 #include "base/vec.h"
-#include "format/parquet/writer.h"
 #include "base/version.h"
+#include "table/iceberg/file_options.h"
 
 /** A finished file waits for the cut. */
 typedef struct done_file {
@@ -28,7 +28,7 @@ typedef struct open_file {
 
 struct fz_files {
     fz_files_options options;
-    char *location;
+    fz_iceberg_file_options how; // what entry and table want
     char *instance;
     char *schema_text;
     fz_batch *batch;
@@ -45,14 +45,23 @@ struct fz_files {
 
 fz_code fz_files_new(const fz_files_options *options, fz_batch *batch, fz_files **out,
                      fz_err *err) {
+    const fz_layout *layout = options->layout;
+    fz_iceberg_file_options how;
     fz_partition_router *router = NULL;
-    if (options->layout->spec.field_count > 0) {
-        FZ_TRY(fz_partition_router_new(&options->layout->spec, batch, &router, err));
+    FZ_TRY(fz_iceberg_file_options_read(options->config, layout->metadata, options->location,
+                                        layout->schema, &how, err));
+    fz_code code = FZ_OK;
+    if (layout->spec.field_count > 0) {
+        code = fz_partition_router_new(&layout->spec, batch, &router, err);
+    }
+    if (code != FZ_OK) {
+        fz_iceberg_file_options_deinit(&how);
+        return code;
     }
     fz_files *files = (fz_files *)fz_calloc(1, sizeof *files);
     files->options = *options;
     files->options.layout = fz_layout_ref(options->layout);
-    files->location = fz_str_dup(options->location);
+    files->how = how;
     files->instance = fz_str_dup(options->instance);
     files->batch = batch;
     files->router = router;
@@ -64,21 +73,21 @@ fz_code fz_files_new(const fz_files_options *options, fz_batch *batch, fz_files 
     return FZ_OK;
 }
 
-/** `<location>/data/<partition>/<instance>-<sequence>-<random>.parquet`; the random part makes it
- * unique (R12). */
+/**
+ * `<location>/data/<partition>/<instance>-<sequence>-<random>.parquet`, or as the table's
+ * properties want it; the random part makes it unique (R12).
+ */
 static char *new_path(fz_files *files, uint32_t group) {
     FZ_CLEANUP(fz_buf_deinit) fz_buf path = {0};
-    fz_buf_printf(&path, "%s/data/", files->location);
+    FZ_CLEANUP(fz_buf_deinit) fz_buf partition = {0};
+    FZ_CLEANUP(fz_buf_deinit) fz_buf name = {0};
     if (files->router) {
-        size_t before = path.size;
         fz_partition_path(&files->options.layout->spec,
-                          fz_partition_router_tuple(files->router, group), &path);
-        if (path.size > before) {
-            fz_buf_append_byte(&path, '/');
-        }
+                          fz_partition_router_tuple(files->router, group), &partition);
     }
-    fz_buf_printf(&path, "%s-%06llu-%016llx.parquet", files->instance,
+    fz_buf_printf(&name, "%s-%06llu-%016llx.parquet", files->instance,
                   (unsigned long long)files->sequence++, (unsigned long long)fz_rand_u64());
+    fz_iceberg_file_options_path(&files->how, fz_buf_view(&partition), fz_buf_view(&name), &path);
     return fz_str_dup(fz_buf_view(&path));
 }
 
@@ -93,11 +102,7 @@ static fz_code open_writer(fz_files *files, uint32_t group, fz_err *err) {
     fz_free(path);
     FZ_TRY(code);
     fz_parquet_pair pair = {FZ_STR("iceberg.schema"), fz_str_from(files->schema_text)};
-    fz_parquet_options options;
-    fz_parquet_options_init(&options);
-    options.codec = files->options.compression.codec;
-    options.level = files->options.compression.level;
-    options.row_group_size = files->options.row_group_size;
+    fz_parquet_options options = files->how.parquet;
     options.pairs = &pair;
     options.pair_count = 1;
     options.version = FZ_STR(FZ_VERSION);
@@ -165,7 +170,7 @@ static fz_code append_group(fz_files *files, uint32_t group, const uint32_t *row
         FZ_TRY(flushed);
     } while (true);
     FZ_TRY(code);
-    if (fz_parquet_writer_written(file->writer) >= files->options.target_file_size) {
+    if (fz_parquet_writer_written(file->writer) >= files->how.target_file_size) {
         return close_writer(files, group, err);
     }
     return FZ_OK;
@@ -327,7 +332,7 @@ void fz_files_free(fz_files *files) {
     fz_partition_router_free(files->router);
     fz_free(files->groups);
     free(files->schema_text);
-    fz_free(files->location);
+    fz_iceberg_file_options_deinit(&files->how);
     fz_free(files->instance);
     fz_layout_unref(files->options.layout);
     fz_free(files);

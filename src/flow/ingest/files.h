@@ -16,9 +16,7 @@ typedef struct fz_files_options {
     fz_store *store;
     fz_str location; // table's base URI
     fz_str instance; // random part of this process for names
-    int64_t target_file_size;
-    int64_t row_group_size;
-    fz_config_compression compression;
+    const fz_config_files *config;
     fz_clock *clock;
     fz_budget *budget;
 } fz_files_options;

@@ -101,9 +101,7 @@ static fz_code open_files(fz_letters *letters, fz_err *err) {
         .store = stream->table.store,
         .location = fz_str_from(location),
         .instance = stream->host->instance,
-        .target_file_size = stream->entry->target_file_size,
-        .row_group_size = stream->entry->row_group_size,
-        .compression = stream->entry->compression,
+        .config = &stream->entry->files,
         .clock = stream->host->clock,
         .budget = stream->host->budget,
     };

@@ -7,6 +7,7 @@
 #include "flow/ingest/outbox.h"
 #include "flow/ingest/record_tables.h"
 #include "flow/ingest/settings.h"
+#include "table/iceberg/file_options.h"
 
 void fz_open_shapes_deinit(fz_open_shapes *shapes) {
     fz_schema_unref(shapes->key_shape);
@@ -152,6 +153,7 @@ static fz_code create_table(fz_stream *stream, const fz_open_shapes *shapes,
     }
     if (code == FZ_OK) {
         json_t *properties = fz_record_table_properties(stream->entry, layout->link);
+        code = fz_iceberg_file_options_places(properties, fz_str_from(stream->location), err);
         fz_commit_create_options options = {.schema = layout->schema,
                                             .spec = &layout->spec,
                                             .location = fz_str_from(stream->location),
@@ -160,7 +162,9 @@ static fz_code create_table(fz_stream *stream, const fz_open_shapes *shapes,
                                             .format_version = (int)stream->entry->format_version,
                                             .source = &source,
                                             .commit = &stream->commit_options};
-        code = fz_commit_create(&stream->table, &options, out, err);
+        if (code == FZ_OK) {
+            code = fz_commit_create(&stream->table, &options, out, err);
+        }
         json_decref(properties);
     }
     fz_arena_deinit(&arena);
@@ -434,6 +438,8 @@ static fz_code open_all(fz_stream *stream, const fz_open_shapes *shapes, fz_err 
     }
     fz_iceberg_metadata_unref(stream->metadata);
     stream->metadata = metadata;
+    FZ_TRY(fz_iceberg_file_options_places(json_object_get(metadata->root, "properties"),
+                                          fz_iceberg_metadata_base(metadata), err));
     FZ_TRY(open_position(stream, err));
     if (!stream->by_record) { // what the entry says of columns is for tables of records
         FZ_TRY(fz_settings_apply(stream, err));

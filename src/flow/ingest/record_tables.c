@@ -119,9 +119,9 @@ fz_record_table *fz_record_table_find(fz_stream *stream, fz_str full_name) {
 json_t *fz_record_table_properties(const fz_config_entry *entry, const json_t *link) {
     json_t *properties = json_object();
     fz_json_set_str(properties, "write.parquet.compression-codec",
-                    fz_str_from(entry->compression.codec == FZ_CODEC_NONE
+                    fz_str_from(entry->files.compression.codec == FZ_CODEC_NONE
                                     ? "uncompressed"
-                                    : fz_codec_name(entry->compression.codec)));
+                                    : fz_codec_name(entry->files.compression.codec)));
     fz_json_set_str(properties, "write.metadata.delete-after-commit.enabled", FZ_STR("true"));
     fz_json_set_str(properties, "write.metadata.previous-versions-max", FZ_STR("100"));
     char *text = json_dumps(link, JSON_COMPACT);

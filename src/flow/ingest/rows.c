@@ -222,9 +222,7 @@ static fz_code use_layout(table *t, fz_layout *layout, fz_err *err) {
         .location =
             t->sink ? fz_str_from(t->sink->location) : fz_iceberg_metadata_base(layout->metadata),
         .instance = stream->host->instance,
-        .target_file_size = entry->target_file_size,
-        .row_group_size = entry->row_group_size,
-        .compression = entry->compression,
+        .config = &entry->files,
         .clock = stream->host->clock,
         .budget = stream->host->budget,
     };

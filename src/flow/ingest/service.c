@@ -269,9 +269,7 @@ static void tick_maintenance(fz_service *service, slot *s) {
     if (!s->maintain) {
         fz_maintain_options options = {.table = stream->table,
                                        .config = stream->entry->maintenance,
-                                       .target_file_size = stream->entry->target_file_size,
-                                       .row_group_size = stream->entry->row_group_size,
-                                       .compression = stream->entry->compression,
+                                       .files = stream->entry->files,
                                        .budget = service->host->budget,
                                        .log = service->host->log,
                                        .stop = stream_stops,

@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "base/rand.h"
+#include "table/iceberg/file_options.h"
 
 static bool same_fields(const fz_partition_spec *wanted, const fz_partition_spec *table) {
     size_t at = 0;
@@ -131,11 +132,25 @@ static fz_code commit(fz_stream *stream, const json_t *updates, const json_t *pr
     return code;
 }
 
+/** The table's properties with the changed ones. */
+static fz_code check_properties(const fz_stream *stream, const json_t *changed, fz_err *err) {
+    FZ_CLEANUP(fz_json_release)
+    json_t *all = json_copy(json_object_get(stream->metadata->root, "properties"));
+    if (!all) {
+        all = json_object();
+    }
+    json_object_update(all, (json_t *)changed);
+    return fz_iceberg_file_options_places(all, fz_iceberg_metadata_base(stream->metadata), err);
+}
+
 fz_code fz_settings_apply(fz_stream *stream, fz_err *err) {
     json_t *updates = json_array();
     json_t *properties = changed_properties(stream);
     add_version(stream, updates);
-    fz_code code = add_spec(stream, updates, err);
+    fz_code code = check_properties(stream, properties, err);
+    if (code == FZ_OK) {
+        code = add_spec(stream, updates, err);
+    }
     if (code == FZ_OK && json_array_size(updates) + json_object_size(properties) > 0) {
         code = commit(stream, updates, properties, err);
         if (code == FZ_OK) {

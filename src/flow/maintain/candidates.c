@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "flow/maintain/reach.h"
+#include "table/iceberg/file_options.h"
 
 /** Files that one round looks at; the others wait for the next. */
 #define FILES_MAX 200000
@@ -14,6 +15,7 @@
 typedef struct find {
     const fz_maintain_options *options;
     fz_candidates *out;
+    int64_t target_size;
     int64_t small_size; // below it a file is small
 } find;
 
@@ -136,7 +138,7 @@ static void make_tasks(find *f, fz_candidate_files *files) {
         task.bytes += files->data[i].file.file_size_bytes;
         task.rows += files->data[i].file.record_count;
         bool last = i + 1 == count;
-        if (task.bytes >= f->options->target_file_size || last) {
+        if (task.bytes >= f->target_size || last) {
             if (task.count >= 2) {
                 fz_vec_push(&f->out->tasks, task);
             }
@@ -181,8 +183,8 @@ fz_code fz_candidates_find(const fz_maintain_options *options, const fz_iceberg_
     if (!fz_iceberg_metadata_main(metadata, &main)) {
         return FZ_OK;
     }
-    find f = {options, out,
-              options->target_file_size / 100 * options->config.compaction.small_file_percent};
+    int64_t target = fz_iceberg_file_options_target(&options->files, metadata);
+    find f = {options, out, target, target / 100 * options->config.compaction.small_file_percent};
     fz_arena arena = {0};
     fz_iceberg_list list = {0};
     fz_code code = fz_reach_list(options, &main, &arena, &list, err);

@@ -10,7 +10,7 @@
 #include "flow/maintain/candidates.h"
 #include "flow/maintain/reach.h"
 #include "flow/maintain/replace.h"
-#include "format/parquet/writer.h"
+#include "table/iceberg/file_options.h"
 #include "table/scan/fill.h"
 #include "table/scan/source.h"
 
@@ -32,6 +32,7 @@ typedef struct work {
     fz_iceberg_metadata *metadata;
     fz_schema *schema; // of the table, and the columns of lineage in version 3
     bool lineage;
+    fz_iceberg_file_options how;
     char *schema_text;
     fz_batch *batch;
     fz_maintain_report *report;
@@ -110,21 +111,19 @@ static fz_code commit(work *w, fz_err *err) {
 
 // --- the file at hand
 
-/** `<base>/data/<partition>/<instance>-c-<random>.parquet` (R12). */
+/** `<base>/data/<partition>/<instance>-c-<random>.parquet` (R12), or as the table wants it. */
 static fz_code new_path(const work *w, const fz_iceberg_file *like, fz_buf *path, fz_err *err) {
     FZ_CLEANUP(fz_arena_deinit) fz_arena arena = {0};
     fz_partition_spec spec;
     FZ_TRY(fz_iceberg_metadata_spec(w->metadata, like->spec_id, NULL, &arena, &spec, err));
-    fz_buf_printf(path, "%.*s/data/", FZ_STR_ARGS(fz_iceberg_metadata_base(w->metadata)));
+    FZ_CLEANUP(fz_buf_deinit) fz_buf partition = {0};
+    FZ_CLEANUP(fz_buf_deinit) fz_buf name = {0};
     if (spec.field_count > 0 && spec.field_count == like->partition_count) {
-        size_t before = path->size;
-        fz_partition_path(&spec, like->partition, path);
-        if (path->size > before) {
-            fz_buf_append_byte(path, '/');
-        }
+        fz_partition_path(&spec, like->partition, &partition);
     }
-    fz_buf_printf(path, "%.*s-c-%016llx.parquet", FZ_STR_ARGS(w->options->table.instance),
+    fz_buf_printf(&name, "%.*s-c-%016llx.parquet", FZ_STR_ARGS(w->options->table.instance),
                   (unsigned long long)fz_rand_u64());
+    fz_iceberg_file_options_path(&w->how, fz_buf_view(&partition), fz_buf_view(&name), path);
     return FZ_OK;
 }
 
@@ -135,11 +134,7 @@ static fz_code open_output(work *w, const fz_iceberg_file *like, fz_err *err) {
     FZ_TRY(fz_store_key(w->options->table.store, fz_buf_view(&path), &key, err));
     FZ_TRY(fz_store_open(w->options->table.store, key, &w->store_writer, err));
     const fz_parquet_pair pair = {FZ_STR("iceberg.schema"), fz_str_from(w->schema_text)};
-    fz_parquet_options how;
-    fz_parquet_options_init(&how);
-    how.codec = w->options->compression.codec;
-    how.level = w->options->compression.level;
-    how.row_group_size = w->options->row_group_size;
+    fz_parquet_options how = w->how.parquet;
     how.pairs = &pair;
     how.pair_count = 1;
     how.version = FZ_STR(FZ_VERSION);
@@ -275,7 +270,7 @@ static fz_code run_task(work *w, const fz_candidate_task *task, fz_err *err) {
 
 static bool commit_is_due(const work *w, bool last) {
     return last || w->files_in >= COMMIT_FILES ||
-           w->bytes_in >= COMMIT_TARGETS * w->options->target_file_size;
+           w->bytes_in >= COMMIT_TARGETS * w->how.target_file_size;
 }
 
 static fz_code run_tasks(work *w, const fz_candidates *candidates, fz_err *err) {
@@ -340,9 +335,14 @@ static fz_code compact(const fz_maintain_options *options, fz_iceberg_metadata *
     if (fz_iceberg_metadata_version(base) >= 3) {
         add_lineage(&w);
     }
-    w.batch = fz_batch_new(w.schema, options->budget);
-    fz_code code = run_tasks(&w, candidates, err);
-    fz_batch_free(w.batch);
+    fz_code code = fz_iceberg_file_options_read(
+        &options->files, base, fz_iceberg_metadata_base(base), w.schema, &w.how, err);
+    if (code == FZ_OK) {
+        w.batch = fz_batch_new(w.schema, options->budget);
+        code = run_tasks(&w, candidates, err);
+        fz_batch_free(w.batch);
+        fz_iceberg_file_options_deinit(&w.how);
+    }
     free(w.schema_text);
     fz_schema_unref(w.schema);
     return code;

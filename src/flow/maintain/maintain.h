@@ -23,13 +23,11 @@ const char *fz_maintain_job_name(fz_maintain_job job);
 typedef struct fz_maintain_options {
     fz_commit_table table;
     fz_config_maintenance config;
-    int64_t target_file_size;
-    int64_t row_group_size;
-    fz_config_compression compression;
-    fz_budget *budget; // may be NULL
-    fz_log *log;       // may be NULL
-    bool dry_run;      // nothing is changed; the report tells what would be
-    bool thorough;     // asked for by a person: also what is not worthwhile by itself yet
+    fz_config_files files; // how data files are written
+    fz_budget *budget;     // may be NULL
+    fz_log *log;           // may be NULL
+    bool dry_run;          // nothing is changed; the report tells what would be
+    bool thorough;         // asked for by a person: also what is not worthwhile by itself yet
     /** Asked between steps; NULL: never stop. */
     bool (*stop)(void *context);
     void *stop_context;

@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/vec.h"
 #include "flow/maintain/lines.h"
+#include "table/iceberg/file_options.h"
 
 /** What a removal works with. */
 typedef struct sweep {
@@ -99,63 +100,108 @@ static fz_code remove_orphan(sweep *s, const fz_object *object, fz_err *err) {
     return FZ_OK;
 }
 
-/** Key of a folder of the table, with '/' at its end; fz_free it. */
-static fz_code folder_key(const sweep *s, const fz_iceberg_metadata *metadata, const char *property,
-                          const char *name, char **out, fz_err *err) {
-    fz_str set = fz_iceberg_metadata_property(metadata, property);
-    while (set.size > 1 && set.data[set.size - 1] == '/') {
-        set.size--;
+/** Folders of a table, as keys with '/' at the end; none is inside another. */
+typedef struct folders {
+    FZ_VEC(char *) keys;
+} folders;
+
+static void folders_deinit(folders *f) {
+    for (size_t i = 0; i < f->keys.count; i++) {
+        fz_free(f->keys.data[i]);
     }
-    FZ_CLEANUP(fz_buf_deinit) fz_buf uri = {0};
-    fz_str base = fz_iceberg_metadata_base(metadata);
-    if (set.size > 0) {
-        fz_buf_append_str(&uri, set);
-    } else {
-        fz_buf_printf(&uri, "%.*s/%s", FZ_STR_ARGS(base), name);
-    }
-    if (!fz_str_starts_with(fz_buf_view(&uri), base)) {
-        return fz_err_set(
-            err, FZ_UNSUPPORTED,
-            "%s is \"%.*s\", outside of the table's location: other tables may use it", property,
-            FZ_STR_ARGS(fz_str_slice(set, 0, 400)));
-    }
+    fz_vec_deinit(&f->keys);
+}
+
+static fz_code add_folder(const sweep *s, fz_str uri, folders *out, fz_err *err) {
     fz_str key;
-    FZ_TRY(fz_store_key(s->options->table.store, fz_buf_view(&uri), &key, err));
-    *out = fz_str_printf("%.*s/", FZ_STR_ARGS(key));
+    FZ_TRY(fz_store_key(s->options->table.store, uri, &key, err));
+    char *folder = fz_str_printf("%.*s/", FZ_STR_ARGS(key));
+    for (size_t i = 0; i < out->keys.count; i++) {
+        fz_str other = fz_str_from(out->keys.data[i]);
+        if (fz_str_starts_with(fz_str_from(folder), other)) {
+            fz_free(folder);
+            return FZ_OK;
+        }
+        if (fz_str_starts_with(other, fz_str_from(folder))) {
+            fz_free(out->keys.data[i]);
+            out->keys.data[i] = folder;
+            return FZ_OK;
+        }
+    }
+    fz_vec_push(&out->keys, folder);
     return FZ_OK;
+}
+
+/** Where data may lie: the usual folder, also when a property names another by now. */
+static fz_code data_folders(const sweep *s, const fz_iceberg_metadata *metadata, folders *out,
+                            fz_err *err) {
+    FZ_CLEANUP(fz_buf_deinit) fz_buf usual = {0};
+    FZ_CLEANUP(fz_buf_deinit) fz_buf wanted = {0};
+    fz_buf_printf(&usual, "%.*s/data", FZ_STR_ARGS(fz_iceberg_metadata_base(metadata)));
+    FZ_TRY(fz_iceberg_file_options_root(metadata, &wanted, err));
+    FZ_TRY(add_folder(s, fz_buf_view(&usual), out, err));
+    return add_folder(s, fz_buf_view(&wanted), out, err);
+}
+
+static fz_code metadata_folder(const sweep *s, const fz_iceberg_metadata *metadata, folders *out,
+                               fz_err *err) {
+    FZ_CLEANUP(fz_buf_deinit) fz_buf folder = {0};
+    fz_iceberg_metadata_folder(metadata, &folder);
+    return add_folder(s, fz_buf_view(&folder), out, err);
+}
+
+/** `each` for every object of the folders. */
+static fz_code each_of(sweep *s, const folders *f, object_fn each, fz_err *err) {
+    fz_code code = FZ_OK;
+    for (size_t i = 0; i < f->keys.count && code == FZ_OK; i++) {
+        code = each_object(s, fz_str_from(f->keys.data[i]), each, err);
+    }
+    return code;
+}
+
+/** Parts of writes that never ended. */
+static void sweep_unfinished(sweep *s, const folders *data) {
+    for (size_t i = 0; i < data->keys.count && !s->options->dry_run; i++) {
+        size_t unfinished = 0;
+        (void)!fz_store_sweep(s->options->table.store, fz_str_from(data->keys.data[i]),
+                              s->before_ms, &unfinished, NULL);
+        s->report->orphans += (int64_t)unfinished;
+    }
 }
 
 static fz_code sweep_table(sweep *s, const fz_iceberg_metadata *metadata, fz_str nonce,
                            fz_err *err) {
-    char *data = NULL;
-    char *meta = NULL;
-    size_t unfinished = 0;
-    fz_code code = folder_key(s, metadata, "write.data.path", "data", &data, err);
+    folders data = {0};
+    folders meta = {0};
+    fz_code code = fz_iceberg_file_options_places(json_object_get(metadata->root, "properties"),
+                                                  fz_iceberg_metadata_base(metadata), err);
     if (code == FZ_OK) {
-        code = folder_key(s, metadata, "write.metadata.path", "metadata", &meta, err);
+        code = data_folders(s, metadata, &data, err);
+    }
+    if (code == FZ_OK) {
+        code = metadata_folder(s, metadata, &meta, err);
     }
     if (code == FZ_OK) {
         code = fz_reach_all(s->options, metadata, false, &s->keys, err);
     }
     if (code == FZ_OK) {
-        code = fz_lines_check(s->options, metadata, fz_str_from(meta), nonce, &s->keys, err);
+        code = fz_lines_check(s->options, metadata, fz_str_from(meta.keys.data[0]), nonce, &s->keys,
+                              err);
     }
     if (code == FZ_OK) {
-        code = each_object(s, fz_str_from(data), note_nested, err);
+        code = each_of(s, &data, note_nested, err);
     }
     if (code == FZ_OK) {
-        code = each_object(s, fz_str_from(data), remove_orphan, err);
+        code = each_of(s, &data, remove_orphan, err);
     }
     if (code == FZ_OK) {
-        code = each_object(s, fz_str_from(meta), remove_orphan, err);
+        code = each_of(s, &meta, remove_orphan, err);
     }
-    if (code == FZ_OK && !s->options->dry_run) {
-        (void)!fz_store_sweep(s->options->table.store, fz_str_from(data), s->before_ms, &unfinished,
-                              NULL);
-        s->report->orphans += (int64_t)unfinished;
+    if (code == FZ_OK) {
+        sweep_unfinished(s, &data);
     }
-    fz_free(data);
-    fz_free(meta);
+    folders_deinit(&data);
+    folders_deinit(&meta);
     return code;
 }
 

@@ -32,10 +32,14 @@ static size_t distinct(uint64_t *hashes, size_t count) {
     return n;
 }
 
-static uint32_t block_count(size_t values, double fpp) {
+static uint32_t block_count(size_t values, double fpp, int64_t size_max) {
     double bits = -8.0 * (double)values / log(1 - pow(fpp, 1.0 / 8));
+    uint32_t most = BLOCKS_MAX;
+    if (size_max > 0 && size_max / BLOCK_SIZE < BLOCKS_MAX) {
+        most = (uint32_t)(size_max / BLOCK_SIZE);
+    }
     uint32_t blocks = 1;
-    while (blocks < BLOCKS_MAX && (double)blocks * BLOCK_SIZE * 8 < bits) {
+    while (blocks <= most / 2 && (double)blocks * BLOCK_SIZE * 8 < bits) {
         blocks *= 2; // several readers want a power of two
     }
     return blocks;
@@ -45,9 +49,10 @@ static uint32_t block_of(uint64_t hash, uint32_t blocks) {
     return (uint32_t)((hash >> 32) * blocks >> 32);
 }
 
-void fz_parquet_bloom_encode(fz_buf *out, uint64_t *hashes, size_t count, double fpp) {
+void fz_parquet_bloom_encode(fz_buf *out, uint64_t *hashes, size_t count, double fpp,
+                             int64_t size_max) {
     size_t n = distinct(hashes, count);
-    uint32_t blocks = block_count(n, fpp);
+    uint32_t blocks = block_count(n, fpp, size_max);
     fz_parquet_thrift_writer thrift;
     fz_parquet_thrift_init(&thrift, out);
     fz_parquet_thrift_i32(&thrift, 1, (int32_t)(blocks * BLOCK_SIZE));

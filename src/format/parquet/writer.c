@@ -318,7 +318,7 @@ static fz_code flush_leaf(fz_parquet_writer *writer, fz_parquet_leaf *leaf, fz_p
         fz_buf *bits = &writer->work->body;
         fz_buf_reset(bits);
         fz_parquet_bloom_encode(bits, leaf->hashes.data, leaf->hashes.count,
-                                writer->options.bloom_fpp);
+                                writer->options.bloom_fpp, writer->options.bloom_max);
         FZ_TRY(fz_buf_check(bits, "bloom filter", err));
         place.bloom = writer->offset;
         place.bloom_size = (int64_t)bits->size;

@@ -35,6 +35,7 @@ typedef struct fz_parquet_options {
     const int32_t *bloom_ids; // field ids of leaves that get a bloom filter
     size_t bloom_count;
     double bloom_fpp;             // false positives; default 0.01
+    int64_t bloom_max;            // bytes of a filter, beyond which it answers worse; 0: 128 MiB
     const fz_parquet_pair *pairs; // key/value metadata of the footer
     size_t pair_count;
     fz_parquet_workspace *workspace; // borrowed; NULL: the writer has its own (about 3 MiB)

@@ -132,19 +132,6 @@ static fz_code read_manifest(const attempt *a, const fz_iceberg_manifest *m, fz_
     return code == FZ_OK ? FZ_OK : fz_err_prepend(err, "manifest \"%.*s\"", FZ_STR_ARGS(m->path));
 }
 
-/** Folder of metadata files, without '/' at the end; append. */
-static void put_folder(const fz_iceberg_metadata *metadata, fz_buf *out) {
-    fz_str folder = fz_iceberg_metadata_property(metadata, "write.metadata.path");
-    while (folder.size > 1 && folder.data[folder.size - 1] == '/') {
-        folder.size--;
-    }
-    if (folder.size > 0) {
-        fz_buf_append_str(out, folder);
-    } else {
-        fz_buf_printf(out, "%.*s/metadata", FZ_STR_ARGS(fz_iceberg_metadata_base(metadata)));
-    }
-}
-
 static fz_code output_open(const attempt *a, int32_t spec_id, int content, output *out,
                            fz_err *err) {
     const fz_iceberg_metadata *base = a->base;
@@ -180,7 +167,7 @@ static fz_code output_close(attempt *a, output *out, bool keep, fz_code code, fz
         return code;
     }
     FZ_CLEANUP(fz_buf_deinit) fz_buf path = {0};
-    put_folder(a->base, &path);
+    fz_iceberg_metadata_folder(a->base, &path);
     fz_buf_printf(&path, "/%.*s-r%u.avro", FZ_STR_ARGS(a->rewrite->options.uuid),
                   a->rewrite->number++);
     m->manifest.path = fz_arena_str(&m->arena, fz_buf_view(&path));

@@ -178,8 +178,8 @@ static void typed_values(void **state) {
     ASSERT_STR(entry->partitioning.items[0].path.items[0], "event_time");
     assert_int_equal(entry->commit_interval_ms, 60000);
     assert_int_equal(entry->commit_size, INT64_C(512) << 20);
-    assert_int_equal(entry->compression.codec, FZ_CODEC_ZSTD);
-    assert_int_equal(entry->compression.level, 1);
+    assert_int_equal(entry->files.compression.codec, FZ_CODEC_ZSTD);
+    assert_int_equal(entry->files.compression.level, 1);
     assert_int_equal(entry->metadata.count, 3);
     assert_int_equal(entry->metadata.items[1].field, FZ_METADATA_OFFSET);
     assert_int_equal(entry->value.format, FZ_CONFIG_FORMAT_AUTO);

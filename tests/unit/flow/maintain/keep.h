@@ -9,10 +9,7 @@
 #define OK(call) assert_int_equal((call), FZ_OK)
 
 static inline fz_maintain_options keep_options(world *w) {
-    fz_maintain_options options = {.table = w->table,
-                                   .target_file_size = 512 << 20,
-                                   .row_group_size = 16 << 20,
-                                   .compression = {FZ_CODEC_ZSTD, 1}};
+    fz_maintain_options options = {.table = w->table, .files = {.compression = {.by_table = true}}};
     options.table.store = w->lake; // removals are what is tested here
     options.config =
         (fz_config_maintenance){.enabled = true,

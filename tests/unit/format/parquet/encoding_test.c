@@ -178,7 +178,7 @@ static void bloom(void **state) {
         hashes[i] = fz_xxh64(&value, sizeof value);
     }
     fz_buf bytes = {0};
-    fz_parquet_bloom_encode(&bytes, hashes, COUNT, 0.01);
+    fz_parquet_bloom_encode(&bytes, hashes, COUNT, 0.01, 0);
     fz_cur cur = fz_cur_make(bytes.data, bytes.size);
     fz_parquet_thrift_field field = {0};
     while (fz_parquet_thrift_next(&cur, &field)) {
