@@ -178,6 +178,28 @@ def rolled_back(tally, frazil, producer):
     whole(tally, "rolled back", frazil, producer)
 
 
+def settings(tally, frazil, producer):
+    """what the entry says of tables reaches those that are there, with the first records of their type"""
+    path = os.path.join(frazil.directory, "frazil.yaml")
+    with open(path, encoding="utf-8") as f:
+        before = f.read()
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(before + "  format_version: 3\n  partitioning: ['bucket(4, id)']\n  properties: { owner: shop }\n")
+    producer.slice(SLICE)
+    once(tally, "settings", frazil)
+    whole(tally, "settings", frazil, producer)
+    for kind in TYPES:
+        table = frazil.table("default.shop_v1_" + kind)
+        tally.equal("settings of %s: version, partitioning, property" % kind,
+                    (table.metadata.format_version, [str(f.transform) for f in table.spec().fields], table.properties.get("owner")),
+                    (3, ["bucket[4]"], "shop"))
+    snapshots = {kind: len(frazil.table("default.shop_v1_" + kind).snapshots()) for kind in TYPES}
+    once(tally, "settings again", frazil)
+    tally.equal("settings again: no more snapshots", {k: len(frazil.table("default.shop_v1_" + k).snapshots()) for k in TYPES}, snapshots)
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(before)
+
+
 def dropped(tally, frazil, producer):
     """a table is dropped: its rows of before are gone, new ones are in a new table, others as they were"""
     from pyiceberg.catalog.sql import SqlCatalog
@@ -222,6 +244,7 @@ def main():
         evolved(tally, registry, frazil, producer)
         refused(tally, frazil, producer)
         rolled_back(tally, frazil, producer)
+        settings(tally, frazil, producer)
         dropped(tally, frazil, producer)
         beside = os.path.join(frazil.directory, "warehouse", "default", HOME, "metadata")
         tally.check("long entries stand beside the home", any(n.startswith("frazil-outbox-") for n in os.listdir(beside)))

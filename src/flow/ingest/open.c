@@ -419,6 +419,25 @@ static fz_code open_layout(fz_stream *stream, const fz_open_shapes *shapes, fz_e
     return FZ_OK;
 }
 
+static fz_code apply_settings(fz_stream *stream, fz_err *err) {
+    fz_settings_table of = {.entry = stream->entry,
+                            .table = &stream->table,
+                            .metadata = stream->metadata,
+                            .source = fz_str_from(stream->topic),
+                            .route = fz_str_from(stream->route),
+                            .options = &stream->commit_options,
+                            .log = stream->host->log};
+    fz_iceberg_metadata *newer = NULL;
+    FZ_TRY(fz_settings_apply(&of, &newer, err));
+    if (newer) {
+        fz_mutex_lock(&stream->mutex);
+        fz_iceberg_metadata_unref(stream->metadata);
+        stream->metadata = newer;
+        fz_mutex_unlock(&stream->mutex);
+    }
+    return FZ_OK;
+}
+
 static fz_code open_all(fz_stream *stream, const fz_open_shapes *shapes, fz_err *err) {
     fz_iceberg_metadata *metadata = NULL;
     fz_code code = fz_open_load(stream, &metadata, err);
@@ -442,7 +461,7 @@ static fz_code open_all(fz_stream *stream, const fz_open_shapes *shapes, fz_err 
                                           fz_iceberg_metadata_base(metadata), err));
     FZ_TRY(open_position(stream, err));
     if (!stream->by_record) { // what the entry says of columns is for tables of records
-        FZ_TRY(fz_settings_apply(stream, err));
+        FZ_TRY(apply_settings(stream, err));
     }
     FZ_TRY(open_layout(stream, shapes, err));
     if (stream->by_record) { // what was decided comes first (R21); a table that refuses is no

@@ -9,6 +9,7 @@
 #include "flow/ingest/delivery.h"
 #include "flow/ingest/open.h"
 #include "flow/ingest/outbox.h"
+#include "flow/ingest/settings.h"
 
 void fz_stream_share_deinit(fz_stream_share *share) {
     fz_iceberg_append_free(share->files);
@@ -267,6 +268,31 @@ static fz_code open_absent(fz_record_table *sink, fz_commit_table *table,
     return code;
 }
 
+/** What the entry says of tables; one that cannot be changed now is written as it is (E6). */
+static void apply_settings(fz_record_table *sink, fz_commit_table *table,
+                           fz_iceberg_metadata **metadata) {
+    fz_delivery_patience patience;
+    fz_commit_options options = fz_delivery_options(sink->stream, &patience);
+    table->store = sink->store;
+    fz_settings_table of = {.entry = sink->stream->entry,
+                            .table = table,
+                            .metadata = *metadata,
+                            .source = fz_str_from(sink->stream->topic),
+                            .route = fz_str_from(sink->route),
+                            .options = &options,
+                            .log = sink->stream->host->log};
+    fz_iceberg_metadata *newer = NULL;
+    fz_err err = {0};
+    if (fz_settings_apply(&of, &newer, &err) != FZ_OK) {
+        FZ_LOG(sink->stream->host->log, FZ_LOG_WARN, "table_settings",
+               FZ_KV_TEXT("table", sink->full_name), FZ_KV_TEXT("error", fz_err_text(&err)));
+    }
+    if (newer) {
+        fz_iceberg_metadata_unref(*metadata);
+        *metadata = newer;
+    }
+}
+
 static fz_code open_table(fz_record_table *sink, fz_writer_schema_entry *schema, fz_layout **out,
                           fz_iceberg_metadata **metadata, fz_err *err) {
     fz_stream *stream = sink->stream;
@@ -285,6 +311,7 @@ static fz_code open_table(fz_record_table *sink, fz_writer_schema_entry *schema,
     }
     if (*metadata) {
         FZ_TRY(open_store(sink, fz_iceberg_metadata_base(*metadata), err));
+        apply_settings(sink, &table, metadata);
         FZ_TRY(layout_of_owed(sink, *metadata, out, err));
         if (!*out) {
             FZ_TRY(fz_layout_load(stream->entry, *metadata, out, err));

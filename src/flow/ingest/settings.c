@@ -38,15 +38,15 @@ static json_t *spec_json(const fz_partition_spec *spec) {
 }
 
 /** Another partitioning than the table's becomes its default spec. */
-static fz_code add_spec(fz_stream *stream, json_t *updates, fz_err *err) {
-    if (stream->entry->partitioning.count == 0) {
+static fz_code add_spec(const fz_settings_table *of, json_t *updates, fz_err *err) {
+    if (of->entry->partitioning.count == 0) {
         return FZ_OK;
     }
     fz_layout *layout = NULL;
-    FZ_TRY(fz_layout_load(stream->entry, stream->metadata, &layout, err));
+    FZ_TRY(fz_layout_load(of->entry, of->metadata, &layout, err));
     fz_arena arena = {0};
     fz_partition_spec wanted;
-    fz_code code = fz_layout_wanted_spec(layout, stream->entry, &arena, &wanted, err);
+    fz_code code = fz_layout_wanted_spec(layout, of->entry, &arena, &wanted, err);
     if (code == FZ_OK && !same_fields(&wanted, &layout->spec)) {
         json_t *add = fz_iceberg_update_new("add-spec");
         json_object_set_new(add, "spec", spec_json(&wanted));
@@ -61,19 +61,19 @@ static fz_code add_spec(fz_stream *stream, json_t *updates, fz_err *err) {
                                 : code; // a column that is still to come: at the next opening
 }
 
-static void add_version(const fz_stream *stream, json_t *updates) {
-    if (stream->entry->format_version > fz_iceberg_metadata_version(stream->metadata)) {
+static void add_version(const fz_settings_table *of, json_t *updates) {
+    if (of->entry->format_version > fz_iceberg_metadata_version(of->metadata)) {
         json_t *upgrade = fz_iceberg_update_new("upgrade-format-version");
-        fz_json_set_int(upgrade, "format-version", stream->entry->format_version);
+        fz_json_set_int(upgrade, "format-version", of->entry->format_version);
         json_array_append_new(updates, upgrade);
     }
 }
 
-static json_t *changed_properties(const fz_stream *stream) {
+static json_t *changed_properties(const fz_settings_table *of) {
     json_t *properties = json_object();
-    for (size_t i = 0; i < stream->entry->properties.count; i++) {
-        const fz_config_pair *pair = &stream->entry->properties.items[i];
-        if (!fz_str_equal(fz_iceberg_metadata_property(stream->metadata, pair->key.data),
+    for (size_t i = 0; i < of->entry->properties.count; i++) {
+        const fz_config_pair *pair = &of->entry->properties.items[i];
+        if (!fz_str_equal(fz_iceberg_metadata_property(of->metadata, pair->key.data),
                           pair->value)) {
             json_object_setn_new(properties, pair->key.data, pair->key.size,
                                  fz_json_string(pair->value));
@@ -97,30 +97,27 @@ static fz_code build(void *context, const fz_iceberg_metadata *base,
     return fz_iceberg_append_build(b->files, base, &with, change, err);
 }
 
-static fz_code commit(fz_stream *stream, const json_t *updates, const json_t *properties,
-                      fz_err *err) {
+static fz_code commit(const fz_settings_table *of, const json_t *updates, const json_t *properties,
+                      fz_iceberg_metadata **newer, fz_err *err) {
     char id[37];
     fz_rand_uuid(id);
     settings_build context = {fz_iceberg_append_new(fz_str_from(id)), updates};
     fz_commit_batch batch = {.op = "offsets",
-                             .uuid = fz_iceberg_metadata_uuid(stream->metadata),
-                             .source = fz_str_from(stream->topic),
-                             .route = fz_str_from(stream->route),
+                             .uuid = fz_iceberg_metadata_uuid(of->metadata),
+                             .source = of->source,
+                             .route = of->route,
                              .files = context.files,
                              .commit = fz_str_from(id),
-                             .schema_id = fz_iceberg_metadata_schema_id(stream->metadata),
+                             .schema_id = fz_iceberg_metadata_schema_id(of->metadata),
                              .properties = properties,
                              .build = build,
                              .build_context = &context,
                              .reason = FZ_STR("settings of the configuration")};
     fz_commit_outcome outcome;
-    fz_commit_run(&stream->table, &batch, &stream->commit_options, &outcome);
+    fz_commit_run(of->table, &batch, of->options, &outcome);
     fz_code code = FZ_OK;
     if (outcome.result == FZ_COMMIT_DONE) {
-        fz_mutex_lock(&stream->mutex);
-        fz_iceberg_metadata_unref(stream->metadata);
-        stream->metadata = fz_iceberg_metadata_ref(outcome.metadata);
-        fz_mutex_unlock(&stream->mutex);
+        *newer = fz_iceberg_metadata_ref(outcome.metadata);
     } else if (outcome.result == FZ_COMMIT_FORGOTTEN) {
         code = fz_err_set(err, FZ_UNAVAILABLE, "another writer was first: %s", outcome.err.text);
     } else {
@@ -133,29 +130,30 @@ static fz_code commit(fz_stream *stream, const json_t *updates, const json_t *pr
 }
 
 /** The table's properties with the changed ones. */
-static fz_code check_properties(const fz_stream *stream, const json_t *changed, fz_err *err) {
+static fz_code check_properties(const fz_settings_table *of, const json_t *changed, fz_err *err) {
     FZ_CLEANUP(fz_json_release)
-    json_t *all = json_copy(json_object_get(stream->metadata->root, "properties"));
+    json_t *all = json_copy(json_object_get(of->metadata->root, "properties"));
     if (!all) {
         all = json_object();
     }
     json_object_update(all, (json_t *)changed);
-    return fz_iceberg_file_options_places(all, fz_iceberg_metadata_base(stream->metadata), err);
+    return fz_iceberg_file_options_places(all, fz_iceberg_metadata_base(of->metadata), err);
 }
 
-fz_code fz_settings_apply(fz_stream *stream, fz_err *err) {
+fz_code fz_settings_apply(const fz_settings_table *of, fz_iceberg_metadata **newer, fz_err *err) {
+    *newer = NULL;
     json_t *updates = json_array();
-    json_t *properties = changed_properties(stream);
-    add_version(stream, updates);
-    fz_code code = check_properties(stream, properties, err);
+    json_t *properties = changed_properties(of);
+    add_version(of, updates);
+    fz_code code = check_properties(of, properties, err);
     if (code == FZ_OK) {
-        code = add_spec(stream, updates, err);
+        code = add_spec(of, updates, err);
     }
     if (code == FZ_OK && json_array_size(updates) + json_object_size(properties) > 0) {
-        code = commit(stream, updates, properties, err);
+        code = commit(of, updates, properties, newer, err);
         if (code == FZ_OK) {
-            FZ_LOG(stream->host->log, FZ_LOG_INFO, "table_settings",
-                   FZ_KV_TEXT("table", stream->full_name),
+            FZ_LOG(of->log, FZ_LOG_INFO, "table_settings",
+                   FZ_KV_STR("table", of->table->name.table),
                    FZ_KV_INT("updates", json_array_size(updates)),
                    FZ_KV_INT("properties", json_object_size(properties)));
         }
