@@ -8,6 +8,7 @@
 #include "base/rand.h"
 #include "base/vec.h"
 #include "base/version.h"
+#include "format/parquet/sorter.h"
 #include "table/iceberg/file_options.h"
 
 /** A finished file waits for the cut. */
@@ -16,12 +17,14 @@ typedef struct done_file {
     fz_file_metrics metrics;
     char *path;
     uint32_t group;
+    bool sorted;
 } done_file;
 
 typedef struct open_file {
     fz_store_writer *store_writer; // NULL: no file open for this partition value
     fz_parquet_writer *writer;
-    uint32_t *rows; // of the batch being appended
+    fz_parquet_sorter *sorter; // NULL: rows go straight to the writer
+    uint32_t *rows;            // of the batch being appended
     size_t row_count;
     size_t row_capacity;
 } open_file;
@@ -41,6 +44,7 @@ struct fz_files {
     int64_t done_size;
     int64_t oldest_ms;
     uint64_t sequence;
+    bool sorted; // the table has an order that rows can be put in
 };
 
 fz_code fz_files_new(const fz_files_options *options, fz_batch *batch, fz_files **out,
@@ -65,6 +69,7 @@ fz_code fz_files_new(const fz_files_options *options, fz_batch *batch, fz_files 
     files->instance = fz_str_dup(options->instance);
     files->batch = batch;
     files->router = router;
+    files->sorted = fz_row_sort_can(&layout->order, layout->schema);
     files->workspace = fz_parquet_workspace_new();
     json_t *schema = fz_schema_to_json(options->layout->schema);
     files->schema_text = json_dumps(schema, JSON_COMPACT);
@@ -110,7 +115,11 @@ static fz_code open_writer(fz_files *files, uint32_t group, fz_err *err) {
     if (files->oldest_ms == 0) {
         files->oldest_ms = fz_clock_wall_ms(files->options.clock);
     }
-    return fz_parquet_writer_new(files->options.layout->schema, &options, &file->store_writer->sink,
+    const fz_layout *layout = files->options.layout;
+    if (files->sorted) {
+        file->sorter = fz_parquet_sorter_new(&layout->order, layout->schema, files->options.budget);
+    }
+    return fz_parquet_writer_new(layout->schema, &options, &file->store_writer->sink,
                                  files->options.budget, &file->writer, err);
 }
 
@@ -118,6 +127,10 @@ static fz_code open_writer(fz_files *files, uint32_t group, fz_err *err) {
 static fz_code close_writer(fz_files *files, uint32_t group, fz_err *err) {
     open_file *file = &files->open.data[group];
     done_file done = {.group = group};
+    if (file->sorter) {
+        FZ_TRY(fz_parquet_sorter_end(file->sorter, file->writer, err));
+        done.sorted = fz_parquet_sorter_is_sorted(file->sorter);
+    }
     FZ_TRY(fz_parquet_writer_close(file->writer, &done.metrics, err));
     fz_object object;
     fz_code code = fz_store_writer_commit(file->store_writer, &object, err);
@@ -128,6 +141,8 @@ static fz_code close_writer(fz_files *files, uint32_t group, fz_err *err) {
     done.path = fz_store_uri(files->options.store, fz_str_from(file->store_writer->key));
     files->done_size += done.metrics.file_size;
     fz_vec_push(&files->done, done);
+    fz_parquet_sorter_free(file->sorter);
+    file->sorter = NULL;
     fz_parquet_writer_free(file->writer);
     file->writer = NULL;
     fz_store_writer_free(file->store_writer);
@@ -135,19 +150,47 @@ static fz_code close_writer(fz_files *files, uint32_t group, fz_err *err) {
     return FZ_OK;
 }
 
-/** The fullest writer's row group leaves; false if none holds anything. */
+/** What a flush of the file gives back. */
+static int64_t buffered(const open_file *file) {
+    if (!file->writer) {
+        return 0;
+    }
+    return fz_parquet_writer_buffered(file->writer) +
+           (file->sorter ? fz_parquet_sorter_held(file->sorter) : 0);
+}
+
+/** The fullest file's row group leaves; false if none holds anything. */
 static bool flush_fullest(fz_files *files, fz_code *code, fz_err *err) {
     open_file *fullest = NULL;
     for (size_t i = 0; i < files->open.count; i++) {
         open_file *file = &files->open.data[i];
-        if (file->writer && fz_parquet_writer_buffered(file->writer) > 0 &&
-            (!fullest || fz_parquet_writer_buffered(file->writer) >
-                             fz_parquet_writer_buffered(fullest->writer))) {
+        if (buffered(file) > 0 && (!fullest || buffered(file) > buffered(fullest))) {
             fullest = file;
         }
     }
-    *code = fullest ? fz_parquet_writer_flush(fullest->writer, err) : FZ_OK;
+    *code = FZ_OK;
+    if (fullest && fullest->sorter) {
+        *code = fz_parquet_sorter_end(fullest->sorter, fullest->writer, err);
+    }
+    if (fullest && *code == FZ_OK) {
+        *code = fz_parquet_writer_flush(fullest->writer, err);
+    }
     return fullest != NULL;
+}
+
+static fz_code give_rows(fz_files *files, open_file *file, const uint32_t *rows, int64_t count,
+                         fz_err *err) {
+    if (file->sorter) {
+        return fz_parquet_sorter_append(file->sorter, file->writer, files->batch, rows, count, err);
+    }
+    return rows ? fz_parquet_writer_append_rows(file->writer, files->batch, rows, count, err)
+                : fz_parquet_writer_append(file->writer, files->batch, 0, count, err);
+}
+
+/** Estimate of the file's bytes; held rows shrink to about a quarter. */
+static int64_t file_size(const open_file *file) {
+    return fz_parquet_writer_written(file->writer) +
+           (file->sorter ? fz_parquet_sorter_held(file->sorter) / 4 : 0);
 }
 
 static fz_code append_group(fz_files *files, uint32_t group, const uint32_t *rows, int64_t count,
@@ -158,8 +201,7 @@ static fz_code append_group(fz_files *files, uint32_t group, const uint32_t *row
     }
     fz_code code;
     do {
-        code = rows ? fz_parquet_writer_append_rows(file->writer, files->batch, rows, count, err)
-                    : fz_parquet_writer_append(file->writer, files->batch, 0, count, err);
+        code = give_rows(files, file, rows, count, err);
         if (code != FZ_LIMIT || fz_parquet_writer_failed(file->writer)) {
             break;
         }
@@ -170,7 +212,7 @@ static fz_code append_group(fz_files *files, uint32_t group, const uint32_t *row
         FZ_TRY(flushed);
     } while (true);
     FZ_TRY(code);
-    if (fz_parquet_writer_written(file->writer) >= files->how.target_file_size) {
+    if (file_size(file) >= files->how.target_file_size) {
         return close_writer(files, group, err);
     }
     return FZ_OK;
@@ -253,7 +295,7 @@ int64_t fz_files_size(const fz_files *files) {
     int64_t size = files->done_size;
     for (size_t i = 0; i < files->open.count; i++) {
         if (files->open.data[i].writer) {
-            size += fz_parquet_writer_written(files->open.data[i].writer);
+            size += file_size(&files->open.data[i]);
         }
     }
     return size;
@@ -289,7 +331,7 @@ static void add_file(fz_files *files, const done_file *done, fz_iceberg_append *
                             .format = FZ_STR("PARQUET"),
                             .spec_id = layout->spec.spec_id,
                             .partition_count = layout->spec.field_count,
-                            .sort_order_id = 0,
+                            .sort_order_id = done->sorted ? layout->order.order_id : 0,
                             .first_row_id = FZ_ICEBERG_NONE,
                             .content_offset = FZ_ICEBERG_NONE,
                             .content_size_bytes = FZ_ICEBERG_NONE};
@@ -321,6 +363,7 @@ void fz_files_free(fz_files *files) {
         return;
     }
     for (size_t i = 0; i < files->open.count; i++) {
+        fz_parquet_sorter_free(files->open.data[i].sorter);
         fz_parquet_writer_free(files->open.data[i].writer);
         fz_store_writer_free(files->open.data[i].store_writer);
         fz_free(files->open.data[i].rows);

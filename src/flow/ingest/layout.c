@@ -3,6 +3,7 @@
 #include "flow/ingest/layout.h"
 
 #include "base/memory.h"
+#include "data/row_sort.h"
 
 static const struct {
     const char *name;
@@ -253,6 +254,32 @@ fz_code fz_layout_wanted_spec(const fz_layout *layout, const fz_config_entry *en
     return FZ_OK;
 }
 
+fz_code fz_layout_wanted_order(const fz_layout *layout, const fz_config_entry *entry,
+                               fz_arena *arena, fz_sort_order *out, fz_err *err) {
+    *out = (fz_sort_order){.order_id = 1};
+    out->fields = FZ_ARENA_ARRAY(arena, fz_sort_field, entry->sort_order.count + 1);
+    for (size_t i = 0; i < entry->sort_order.count; i++) {
+        const fz_config_sort *sort = &entry->sort_order.items[i];
+        const fz_config_term *term = &sort->terms.items[0];
+        FZ_CLEANUP(fz_buf_deinit) fz_buf path = {0};
+        const fz_field *source = field_by_path(layout->schema, &term->path, &path);
+        if (!source) {
+            return fz_err_set(err, FZ_NOT_FOUND,
+                              "%.*s: sort_order names column \"%s\", which is not there",
+                              FZ_STR_ARGS(entry->where), fz_buf_cstr(&path));
+        }
+        out->fields[out->field_count++] =
+            (fz_sort_field){source->id, term->transform, sort->descending, sort->nulls_last};
+        const fz_sort_order one = {1, &out->fields[i], 1};
+        if (!fz_row_sort_can(&one, layout->schema)) {
+            return fz_err_set(err, FZ_UNSUPPORTED,
+                              "%.*s: sort_order cannot be by column \"%s\" like this",
+                              FZ_STR_ARGS(entry->where), fz_buf_cstr(&path));
+        }
+    }
+    return FZ_OK;
+}
+
 static void evolve_input(const fz_layout *layout, const fz_config_entry *entry,
                          const fz_schema *shape, fz_evolve_side side, bool may_change,
                          fz_evolve_input *out) {
@@ -322,6 +349,9 @@ fz_code fz_layout_create(const fz_config_entry *entry, const fz_schema *key, con
     layout->schema_changed = layout->link_changed = true;
     if (code == FZ_OK) {
         code = fz_layout_wanted_spec(layout, entry, &layout->arena, &layout->spec, err);
+    }
+    if (code == FZ_OK) {
+        code = fz_layout_wanted_order(layout, entry, &layout->arena, &layout->order, err);
     }
     if (code == FZ_OK) {
         find_owners(layout);

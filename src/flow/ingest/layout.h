@@ -69,6 +69,10 @@ FZ_CHECKED fz_code fz_layout_create(const fz_config_entry *entry, const fz_schem
 FZ_CHECKED fz_code fz_layout_wanted_spec(const fz_layout *layout, const fz_config_entry *entry,
                                          fz_arena *arena, fz_partition_spec *out, fz_err *err);
 
+/** The entry's sort order, likewise; without fields if it has none. */
+FZ_CHECKED fz_code fz_layout_wanted_order(const fz_layout *layout, const fz_config_entry *entry,
+                                          fz_arena *arena, fz_sort_order *out, fz_err *err);
+
 /** Layout of a table as loaded. */
 FZ_CHECKED fz_code fz_layout_load(const fz_config_entry *entry, fz_iceberg_metadata *metadata,
                                   fz_layout **out, fz_err *err);

@@ -29,6 +29,15 @@ static void warn_of_clashes(const fz_schema *key, const fz_schema *value, fz_buf
     }
 }
 
+static bool has_zorder(const fz_config_entry *entry) {
+    for (size_t i = 0; i < entry->sort_order.count; i++) {
+        if (entry->sort_order.items[i].zorder) {
+            return true;
+        }
+    }
+    return false;
+}
+
 fz_code fz_open_supported(const fz_config_entry *entry, fz_err *err) {
     const char *what = NULL;
     if (entry->table_format != FZ_TABLE_ICEBERG) {
@@ -37,6 +46,8 @@ fz_code fz_open_supported(const fz_config_entry *entry, fz_err *err) {
         what = "write_mode but append";
     } else if (entry->value.framing == FZ_FRAMING_GLUE || entry->key.framing == FZ_FRAMING_GLUE) {
         what = "framing glue";
+    } else if (has_zorder(entry)) {
+        what = "sort_order zorder";
     } else if (entry->catalog.count > 1) {
         what = "second catalog to publish to";
     }
@@ -156,6 +167,7 @@ static fz_code create_table(fz_stream *stream, const fz_open_shapes *shapes,
         code = fz_iceberg_file_options_places(properties, fz_str_from(stream->location), err);
         fz_commit_create_options options = {.schema = layout->schema,
                                             .spec = &layout->spec,
+                                            .order = &layout->order,
                                             .location = fz_str_from(stream->location),
                                             .exact = stream->location_exact,
                                             .properties = properties,

@@ -61,6 +61,42 @@ static fz_code add_spec(const fz_settings_table *of, json_t *updates, fz_err *er
                                 : code; // a column that is still to come: at the next opening
 }
 
+static bool same_order(const fz_sort_order *a, const fz_sort_order *b) {
+    bool same = a->field_count == b->field_count;
+    for (size_t i = 0; same && i < a->field_count; i++) {
+        const fz_sort_field *x = &a->fields[i];
+        const fz_sort_field *y = &b->fields[i];
+        same = x->source_id == y->source_id && x->transform.kind == y->transform.kind &&
+               x->transform.parameter == y->transform.parameter && x->descending == y->descending &&
+               x->nulls_last == y->nulls_last;
+    }
+    return same;
+}
+
+/** Another sort order than the table's becomes its default; without one the table's stays. */
+static fz_code add_order(const fz_settings_table *of, json_t *updates, fz_err *err) {
+    if (of->entry->sort_order.count == 0) {
+        return FZ_OK;
+    }
+    fz_layout *layout = NULL;
+    FZ_TRY(fz_layout_load(of->entry, of->metadata, &layout, err));
+    fz_arena arena = {0};
+    fz_sort_order wanted;
+    fz_code code = fz_layout_wanted_order(layout, of->entry, &arena, &wanted, err);
+    if (code == FZ_OK && !same_order(&wanted, &layout->order)) {
+        json_t *add = fz_iceberg_update_new("add-sort-order");
+        json_object_set_new(add, "sort-order", fz_iceberg_metadata_order_json(&wanted));
+        json_array_append_new(updates, add);
+        json_t *set = fz_iceberg_update_new("set-default-sort-order");
+        fz_json_set_int(set, "sort-order-id", -1);
+        json_array_append_new(updates, set);
+    }
+    fz_arena_deinit(&arena);
+    fz_layout_unref(layout);
+    return code == FZ_NOT_FOUND ? FZ_OK // a column that is still to come: at the next opening
+                                : code;
+}
+
 static void add_version(const fz_settings_table *of, json_t *updates) {
     if (of->entry->format_version > fz_iceberg_metadata_version(of->metadata)) {
         json_t *upgrade = fz_iceberg_update_new("upgrade-format-version");
@@ -148,6 +184,9 @@ fz_code fz_settings_apply(const fz_settings_table *of, fz_iceberg_metadata **new
     fz_code code = check_properties(of, properties, err);
     if (code == FZ_OK) {
         code = add_spec(of, updates, err);
+    }
+    if (code == FZ_OK) {
+        code = add_order(of, updates, err);
     }
     if (code == FZ_OK && json_array_size(updates) + json_object_size(properties) > 0) {
         code = commit(of, updates, properties, newer, err);

@@ -10,6 +10,7 @@
 #include "flow/maintain/candidates.h"
 #include "flow/maintain/reach.h"
 #include "flow/maintain/replace.h"
+#include "format/parquet/sorter.h"
 #include "table/iceberg/file_options.h"
 #include "table/scan/fill.h"
 #include "table/scan/source.h"
@@ -33,6 +34,9 @@ typedef struct work {
     fz_schema *schema; // of the table, and the columns of lineage in version 3
     bool lineage;
     fz_iceberg_file_options how;
+    fz_arena arena;
+    fz_sort_order order;
+    bool sorted; // rows can be put in the order
     char *schema_text;
     fz_batch *batch;
     fz_maintain_report *report;
@@ -48,6 +52,7 @@ typedef struct work {
     // the file at hand
     fz_store_writer *store_writer;
     fz_parquet_writer *writer;
+    fz_parquet_sorter *sorter; // NULL: rows stay as they come
 } work;
 
 static fz_code read_uri(void *context, fz_str uri, fz_buf *out, fz_err *err) {
@@ -141,11 +146,16 @@ static fz_code open_output(work *w, const fz_iceberg_file *like, fz_err *err) {
     if (w->oldest_ms == 0) {
         w->oldest_ms = fz_clock_wall_ms(w->options->table.clock);
     }
+    if (w->sorted) {
+        w->sorter = fz_parquet_sorter_new(&w->order, w->schema, w->options->budget);
+    }
     return fz_parquet_writer_new(w->schema, &how, &w->store_writer->sink, w->options->budget,
                                  &w->writer, err);
 }
 
 static void abandon_output(work *w) {
+    fz_parquet_sorter_free(w->sorter);
+    w->sorter = NULL;
     fz_parquet_writer_free(w->writer);
     fz_store_writer_free(w->store_writer);
     w->writer = NULL;
@@ -155,6 +165,7 @@ static void abandon_output(work *w) {
 static fz_code close_output(work *w, const fz_iceberg_file *like, fz_err *err) {
     fz_file_metrics metrics = {0};
     fz_object object;
+    bool sorted = w->sorter && fz_parquet_sorter_is_sorted(w->sorter);
     FZ_TRY(fz_parquet_writer_close(w->writer, &metrics, err));
     fz_code code = fz_store_writer_commit(w->store_writer, &object, err);
     if (code == FZ_OK) {
@@ -163,7 +174,7 @@ static fz_code close_output(work *w, const fz_iceberg_file *like, fz_err *err) {
         fz_iceberg_file file = fz_iceberg_file_make(fz_str_from(path), like->spec_id);
         file.partition = like->partition;
         file.partition_count = like->partition_count;
-        file.sort_order_id = 0; // several sorted files behind one another are not sorted
+        file.sort_order_id = sorted ? w->order.order_id : 0;
         metrics.column_count -= w->lineage ? 2 : 0; // they are last, and no columns of the table
         fz_iceberg_file_set_metrics(&file, &metrics, w->schema, w->metadata, &arena);
         fz_iceberg_append_add(w->added, &file);
@@ -177,6 +188,17 @@ static fz_code close_output(work *w, const fz_iceberg_file *like, fz_err *err) {
 }
 
 static fz_code write_rows(work *w, fz_err *err) {
+    if (w->sorter) {
+        fz_code taken =
+            fz_parquet_sorter_append(w->sorter, w->writer, w->batch, NULL, w->batch->rows, err);
+        if (taken == FZ_LIMIT && !fz_parquet_writer_failed(w->writer)) {
+            FZ_TRY(fz_parquet_sorter_end(w->sorter, w->writer, err));
+            FZ_TRY(fz_parquet_writer_flush(w->writer, err));
+            taken =
+                fz_parquet_sorter_append(w->sorter, w->writer, w->batch, NULL, w->batch->rows, err);
+        }
+        return taken;
+    }
     fz_code code = fz_parquet_writer_append(w->writer, w->batch, 0, w->batch->rows, err);
     if (code == FZ_LIMIT && !fz_parquet_writer_failed(w->writer)) {
         FZ_TRY(fz_parquet_writer_flush(w->writer, err));
@@ -252,6 +274,9 @@ static fz_code run_task(work *w, const fz_candidate_task *task, fz_err *err) {
     FZ_TRY(open_output(w, like, err));
     for (size_t i = 0; i < task->count; i++) {
         FZ_TRY(copy_file(w, &task->files[i], err));
+    }
+    if (w->sorter) {
+        FZ_TRY(fz_parquet_sorter_end(w->sorter, w->writer, err));
     }
     int64_t rows = fz_parquet_writer_rows(w->writer);
     if (rows != task->rows) {
@@ -338,10 +363,13 @@ static fz_code compact(const fz_maintain_options *options, fz_iceberg_metadata *
     fz_code code = fz_iceberg_file_options_read(
         &options->files, base, fz_iceberg_metadata_base(base), w.schema, &w.how, err);
     if (code == FZ_OK) {
+        w.sorted = fz_iceberg_metadata_order(base, &w.arena, &w.order, NULL) == FZ_OK &&
+                   fz_row_sort_can(&w.order, w.schema);
         w.batch = fz_batch_new(w.schema, options->budget);
         code = run_tasks(&w, candidates, err);
         fz_batch_free(w.batch);
         fz_iceberg_file_options_deinit(&w.how);
+        fz_arena_deinit(&w.arena);
     }
     free(w.schema_text);
     fz_schema_unref(w.schema);

@@ -136,6 +136,8 @@ void fz_iceberg_metadata_folder(const fz_iceberg_metadata *metadata, fz_buf *out
  * (none: 0 is written); append. */
 void fz_iceberg_metadata_next_location(const fz_iceberg_metadata *metadata, fz_str previous,
                                        fz_buf *out);
+/** A sort order as it stands in metadata and updates; id 1, without fields 0. NULL: unsorted. */
+json_t *fz_iceberg_metadata_order_json(const fz_sort_order *order);
 /** Append the document's text, or its gzip when write.metadata.compression-codec says so (*gzip).
  */
 FZ_CHECKED fz_code fz_iceberg_metadata_format(const fz_iceberg_metadata *metadata, fz_buf *out,

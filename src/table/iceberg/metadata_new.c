@@ -33,7 +33,7 @@ static json_t *fresh_spec(const fz_partition_spec *spec, int32_t *last) {
     return fields;
 }
 
-static json_t *order_json(const fz_sort_order *order) {
+json_t *fz_iceberg_metadata_order_json(const fz_sort_order *order) {
     json_t *fields = json_array();
     for (size_t i = 0; order && i < order->field_count; i++) {
         const fz_sort_field *field = &order->fields[i];
@@ -75,7 +75,7 @@ fz_code fz_iceberg_metadata_new(const fz_iceberg_new_options *options, fz_iceber
     int32_t last_partition;
     json_t *schema = fresh_schema(options->schema, &last_column);
     json_t *fields = fresh_spec(options->spec, &last_partition);
-    json_t *order = order_json(options->order);
+    json_t *order = fz_iceberg_metadata_order_json(options->order);
     char uuid[37];
     fz_rand_uuid(uuid);
     json_t *root = json_object();
