@@ -170,6 +170,7 @@ static fz_code create_table(sink *s, const fz_layout *layout, json_t *properties
     fz_commit_options commit = fz_delivery_options(s->stream, &patience);
     fz_commit_create_options options = {.schema = layout->schema,
                                         .spec = &layout->spec,
+                                        .order = &layout->order,
                                         .location = fz_str_from(location),
                                         .properties = properties,
                                         .format_version = layout->format_version,

@@ -44,7 +44,8 @@ struct fz_files {
     int64_t done_size;
     int64_t oldest_ms;
     uint64_t sequence;
-    bool sorted; // the table has an order that rows can be put in
+    bool sorted; // there is an order that rows can be put in
+    bool claims; // it is the table's own, so that files may carry its id
 };
 
 fz_code fz_files_new(const fz_files_options *options, fz_batch *batch, fz_files **out,
@@ -70,6 +71,9 @@ fz_code fz_files_new(const fz_files_options *options, fz_batch *batch, fz_files 
     files->batch = batch;
     files->router = router;
     files->sorted = fz_row_sort_can(&layout->order, layout->schema);
+    // a table that is still to be made may get other orders than ours
+    files->claims = layout->metadata &&
+                    fz_str_equal(options->location, fz_iceberg_metadata_base(layout->metadata));
     files->workspace = fz_parquet_workspace_new();
     json_t *schema = fz_schema_to_json(options->layout->schema);
     files->schema_text = json_dumps(schema, JSON_COMPACT);
@@ -331,7 +335,8 @@ static void add_file(fz_files *files, const done_file *done, fz_iceberg_append *
                             .format = FZ_STR("PARQUET"),
                             .spec_id = layout->spec.spec_id,
                             .partition_count = layout->spec.field_count,
-                            .sort_order_id = done->sorted ? layout->order.order_id : 0,
+                            .sort_order_id =
+                                done->sorted && files->claims ? layout->order.order_id : 0,
                             .first_row_id = FZ_ICEBERG_NONE,
                             .content_offset = FZ_ICEBERG_NONE,
                             .content_size_bytes = FZ_ICEBERG_NONE};

@@ -434,6 +434,9 @@ fz_code fz_layout_restore(const fz_config_entry *entry, const json_t *schema, co
     if (code == FZ_OK && !metadata) {
         code = fz_layout_wanted_spec(layout, entry, &layout->arena, &layout->spec, err);
     }
+    if (code == FZ_OK && !metadata) {
+        code = fz_layout_wanted_order(layout, entry, &layout->arena, &layout->order, err);
+    }
     if (code != FZ_OK) {
         fz_layout_unref(layout);
         return code;

@@ -214,6 +214,7 @@ static fz_code create(fz_record_table *sink, const fz_commit_table *table, const
     fz_commit_options options = fz_delivery_options(sink->stream, &patience);
     fz_commit_create_options how = {.schema = layout->schema,
                                     .spec = &layout->spec,
+                                    .order = &layout->order,
                                     .location = fz_str_from(sink->location),
                                     .properties = properties,
                                     .format_version = layout->format_version,
