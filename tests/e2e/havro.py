@@ -502,7 +502,11 @@ def recast(a, kind):
     mask = a.is_null()
     if p.is_struct(kind):
         fields = [recast(a.field(i), kind.field(i).type) for i in range(kind.num_fields)]
-        return pa.StructArray.from_arrays(fields, [kind.field(i).name for i in range(kind.num_fields)], mask=mask)
+        names = [kind.field(i).name for i in range(kind.num_fields)]
+        if any(isinstance(f, Rows) for f in fields):
+            rows = zip(mask.to_pylist(), *(f.to_pylist() for f in fields))
+            return Rows([None if gone else dict(zip(names, values)) for gone, *values in rows], None)
+        return pa.StructArray.from_arrays(fields, names, mask=mask)
     if p.is_map(kind):
         raw = pa.map_(raw_types(kind.key_type), raw_types(kind.item_type))
         rows = []
