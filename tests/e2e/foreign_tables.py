@@ -4,7 +4,7 @@
 
 PyIceberg makes them empty in the catalog that the program is given; then come records, a second pass and compaction.
 """
-import os, sys
+import json, os, sys
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -102,6 +102,41 @@ def check_table(tally, what, frazil, before, rows):
     return table
 
 
+def files_without_ids(tally, kafka, registry):
+    """a file of pyarrow's joins the table by name mapping; its columns are renamed, read and compacted"""
+    frazil = Frazil(os.path.join(DIR, "foreign_tables", "mapped"), CONFIG % (kafka.bootstrap, registry.url))
+    os.makedirs(os.path.join(frazil.directory, "warehouse"), exist_ok=True)
+    catalog = SqlCatalog("frazil", uri="sqlite:///%s/warehouse/catalog.db" % frazil.directory,
+                         warehouse="file://%s/warehouse" % frazil.directory)
+    catalog.create_namespace("default")
+    catalog.create_table("default.foreign", Schema(*FIELDS))
+    tally.equal("mapped: exit code", frazil.once()[0], 0)
+    table = catalog.load_table("default.foreign")
+    path = os.path.join(frazil.directory, "warehouse", "default", "foreign", "data", "without_ids.parquet")
+    rows = [{"order_id": -i, "customer_id": "by name %d" % i, "event_time": i * 1000000, "currency": None, "extra": i} for i in range(1, 4)]
+    schema = pa.schema([pa.field("order_id", pa.int64(), False), pa.field("customer_id", pa.string(), False),
+                        pa.field("event_time", pa.timestamp("us", "UTC"), False), ("currency", pa.string()), ("extra", pa.int32())])
+    pq.write_table(pa.Table.from_pylist(rows, schema), path)
+    table.add_files(["file://" + path])
+    with table.update_schema() as update:
+        update.rename_column("extra", "more")
+    table.refresh()
+    tally.check("mapped: there is a mapping", "without_ids" in str(table.inspect.files()["file_path"].to_pylist()) and
+                table.properties.get("schema.name-mapping.default"))
+    mine = lambda: sorted((r["order_id"], r["more"], r["currency"]) for r in frazil.table("default.foreign").scan().to_arrow().to_pylist()
+                          if r["order_id"] < 0)
+    wanted = [(-3, 3, None), (-2, 2, None), (-1, 1, None)]
+    code, _, _ = frazil.run("cat", "default.foreign", "-c", "frazil.yaml", "-o", "json")
+    with open(os.path.join(frazil.directory, "run-%02d.stdout" % frazil.runs), encoding="utf-8") as f:
+        lines = [json.loads(line) for line in f]
+    found = sorted((r["order_id"], r["more"], r["currency"]) for r in lines if r["order_id"] < 0)
+    tally.equal("mapped: as cat reads it", (code, found), (0, wanted))
+    code, _, errors = frazil.run("maintain", "default.foreign", "--compact", "-c", "frazil.yaml")
+    tally.check("mapped: compaction", code == 0, errors[-500:])
+    tally.equal("mapped: after compaction", mine(), wanted)
+    tally.check("mapped: the file was taken up", "without_ids" not in str(frazil.table("default.foreign").inspect.files()["file_path"].to_pylist()))
+
+
 def main():
     tally = Tally()
     with Kafka() as kafka, harness.schema_registry() as registry:
@@ -134,6 +169,7 @@ def main():
             what = "version %d, compacted" % version
             table = check_table(tally, what, frazil, before, ROWS)
             tally.check("%s: fewer files" % what, check_files(tally, what, table, True) < count)
+        files_without_ids(tally, kafka, registry)
     return tally.close()
 
 

@@ -59,7 +59,7 @@ static fz_code check_rows(fz_store *store, const fz_iceberg_file *file, fz_budge
     fz_parquet_reader *reader = NULL;
     fz_err why = {0};
     fz_code code =
-        fz_scan_source_open(&source, fz_scan_files_in(store), file, budget, &reader, &why);
+        fz_scan_source_open(&source, fz_scan_files_in(store), NULL, file, budget, &reader, &why);
     if (code == FZ_OK) {
         fz_parquet_reader_free(reader);
     } else if (is_of_file(code)) {

@@ -252,8 +252,8 @@ static fz_code copy_file(work *w, const fz_candidate *from, fz_err *err) {
     fz_scan_source source;
     fz_parquet_reader *reader = NULL;
     fz_scan_fill *fill = NULL;
-    fz_code code = fz_scan_source_open(&source, fz_scan_files_in(w->options->table.store), file,
-                                       w->options->budget, &reader, err);
+    fz_code code = fz_scan_source_open(&source, fz_scan_files_in(w->options->table.store),
+                                       w->metadata, file, w->options->budget, &reader, err);
     if (code == FZ_OK) {
         code = fz_parquet_reader_project(reader, w->schema, err);
     }

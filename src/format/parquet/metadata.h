@@ -92,6 +92,8 @@ void fz_parquet_metadata_deinit(fz_parquet_metadata *metadata);
 /** Build leaves and views from the elements. */
 FZ_CHECKED fz_code fz_parquet_view_build(fz_parquet_metadata *metadata,
                                          const fz_parquet_limits *limits, fz_err *err);
+/** Ids of a name mapping for columns that have none. */
+void fz_parquet_view_map(fz_parquet_view *parent, const json_t *mapping);
 /** The file's schema; ids of the file, or fresh ones. */
 fz_schema *fz_parquet_view_schema(const fz_parquet_metadata *metadata);
 

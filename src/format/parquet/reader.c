@@ -183,6 +183,13 @@ bool fz_parquet_reader_has_ids(const fz_parquet_reader *reader) {
     return reader->metadata.has_ids;
 }
 
+void fz_parquet_reader_map_names(fz_parquet_reader *reader, const json_t *mapping) {
+    if (json_is_array(mapping) && !reader->metadata.has_ids) {
+        fz_parquet_view_map(&reader->metadata.root, mapping);
+        reader->metadata.has_ids = true;
+    }
+}
+
 fz_schema *fz_parquet_reader_schema(const fz_parquet_reader *reader) {
     return reader->schema;
 }

@@ -64,6 +64,15 @@ bool fz_parquet_reader_has_ids(const fz_parquet_reader *reader);
 fz_schema *fz_parquet_reader_schema(const fz_parquet_reader *reader);
 
 /**
+ * Give the columns of a file without ids those of a name mapping, at any depth;
+ * columns that it does not name are not there then. A file with ids, or NULL, is left as it is.
+ *
+ * mapping  Iceberg's: [{"names": [...], "field-id": 1, "fields": [...]}]; before project
+ * Source: Iceberg specification, Column Projection and Name Mapping Serialization.
+ */
+void fz_parquet_reader_map_names(fz_parquet_reader *reader, const json_t *mapping);
+
+/**
  * Choose what to read: the columns of `schema` by field id at any depth (by name if the file has no
  * ids).
  *

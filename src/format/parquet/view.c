@@ -3,6 +3,8 @@
 // and their levels.
 #include "format/parquet/metadata.h"
 
+#include "base/text/json.h"
+
 enum { LEVEL_MAX = 255 };
 
 /** Where the walk over the elements is. */
@@ -342,4 +344,42 @@ fz_schema *fz_parquet_view_schema(const fz_parquet_metadata *m) {
     }
     fz_schema_finish(schema);
     return schema;
+}
+
+// --- name mapping
+
+static bool has_name(const json_t *entry, fz_str name) {
+    size_t i;
+    const json_t *one;
+    json_array_foreach(json_object_get(entry, "names"), i, one) {
+        if (json_is_string(one) && fz_str_equal(fz_json_view(one), name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static const json_t *entry_named(const json_t *mapping, fz_str name) {
+    size_t i;
+    const json_t *entry;
+    json_array_foreach(mapping, i, entry) {
+        if (has_name(entry, name)) {
+            return entry;
+        }
+    }
+    return NULL;
+}
+
+void fz_parquet_view_map(fz_parquet_view *parent, const json_t *mapping) {
+    static const char *const of_map[] = {"key", "value"};
+    for (size_t i = 0; i < parent->child_count; i++) {
+        fz_parquet_view *view = &parent->children[i];
+        fz_str name = parent->kind == FZ_TYPE_LIST  ? FZ_STR("element")
+                      : parent->kind == FZ_TYPE_MAP ? fz_str_from(of_map[i > 0])
+                                                    : view->name;
+        const json_t *entry = entry_named(mapping, name);
+        int64_t id = fz_json_int_or(entry, "field-id", -1);
+        view->id = id > 0 && id <= INT32_MAX ? (int32_t)id : -1;
+        fz_parquet_view_map(view, json_object_get(entry, "fields"));
+    }
 }

@@ -202,8 +202,8 @@ static fz_code read_positions(const fz_scan_deletes *deletes, const delete_file 
                               fz_scan_positions *out, fz_err *err) {
     fz_scan_source source = {0};
     fz_parquet_reader *reader = NULL;
-    FZ_TRY(
-        fz_scan_source_open(&source, deletes->files, &file->file, deletes->budget, &reader, err));
+    FZ_TRY(fz_scan_source_open(&source, deletes->files, NULL, &file->file, deletes->budget, &reader,
+                               err));
     fz_batch *batch = fz_batch_new(deletes->schema, deletes->budget);
     fz_code code = read_rows(reader, batch, path, out, err);
     fz_batch_free(batch);

@@ -105,8 +105,8 @@ fz_schema *fz_scan_schema(const fz_scan *scan) {
 static fz_code open_file(fz_scan *scan, fz_err *err) {
     const fz_iceberg_file *file = &scan->entry->file;
     scan->rows = 0;
-    FZ_TRY(fz_scan_source_open(&scan->source, scan->files, file, scan->options.budget,
-                               &scan->reader, err));
+    FZ_TRY(fz_scan_source_open(&scan->source, scan->files, scan->metadata, file,
+                               scan->options.budget, &scan->reader, err));
     FZ_TRY(fz_parquet_reader_project(scan->reader, scan->schema, err));
     FZ_TRY(fz_scan_fill_new(scan->metadata, file, scan->reader, scan->batch, &scan->fill, err));
     return fz_scan_deletes_read(scan->deletes, scan->entry, &scan->deleted, err);
