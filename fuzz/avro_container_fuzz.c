@@ -3,6 +3,7 @@
 // what was read is written and read again alike.
 //
 // Links: fz_iceberg
+// Seeds: golden/avro golden/iceberg
 #include <stdlib.h>
 
 #include "format/avro/container.h"

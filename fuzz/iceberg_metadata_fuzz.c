@@ -3,6 +3,7 @@
 // parses again.
 //
 // Links: fz_iceberg
+// Seeds: golden/iceberg/metadata
 #include "table/iceberg/update.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

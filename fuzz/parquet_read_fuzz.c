@@ -3,6 +3,7 @@
 // same.
 //
 // Links: fz_parquet
+// Seeds: parquet/good parquet/bad
 #include "base/sink.h"
 #include "format/parquet/reader.h"
 #include "format/parquet/writer.h"

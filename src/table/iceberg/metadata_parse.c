@@ -12,6 +12,15 @@ static fz_code corrupt(const char *what, fz_err *err) {
     return fz_err_set(err, FZ_CORRUPT, "table metadata: %s", what);
 }
 
+static int64_t greatest(const json_t *objects, const char *key) {
+    int64_t most = 0;
+    for (size_t i = 0; i < json_array_size(objects); i++) {
+        int64_t each = fz_json_int_or(json_array_get(objects, i), key, 0);
+        most = each > most ? each : most;
+    }
+    return most;
+}
+
 /** The members that version 1 may leave out (spec, "Table Metadata"), made from those it has. */
 static fz_code complete_v1(json_t *root, fz_err *err) {
     if (!json_object_get(root, "schemas")) {
@@ -41,6 +50,15 @@ static fz_code complete_v1(json_t *root, fz_err *err) {
         json_object_set_new(root, "partition-specs",
                             json_pack("[{s:i, s:o}]", "spec-id", 0, "fields", copies));
         fz_json_set_int(root, "default-spec-id", 0);
+    }
+    const json_t *schema = json_object_get(root, "schema");
+    if (!json_object_get(root, "current-schema-id") && json_is_object(schema)) {
+        // early writers of "schemas" left it out
+        fz_json_set_int(root, "current-schema-id", fz_json_int_or(schema, "schema-id", 0));
+    }
+    if (!json_object_get(root, "default-spec-id")) {
+        fz_json_set_int(root, "default-spec-id",
+                        greatest(json_object_get(root, "partition-specs"), "spec-id"));
     }
     if (!json_object_get(root, "last-partition-id")) {
         int64_t last = FZ_ICEBERG_FIRST_PARTITION_ID - 1;
