@@ -77,6 +77,47 @@ static void column_deinit(fz_column *column) {
     fz_budget_release(column->budget, column->charged);
 }
 
+static int64_t column_charged(const fz_column *column) {
+    int64_t charged = column->charged;
+    for (size_t i = 0; i < column->child_count; i++) {
+        charged += column_charged(&column->children[i]);
+    }
+    return charged;
+}
+
+int64_t fz_batch_charged(const fz_batch *batch) {
+    int64_t charged = 0;
+    for (size_t i = 0; i < batch->column_count; i++) {
+        charged += column_charged(&batch->columns[i]);
+    }
+    return charged;
+}
+
+/** As column_init left it; the columns themselves stay where they are. */
+static void column_release(fz_column *column) {
+    for (size_t i = 0; i < column->child_count; i++) {
+        column_release(&column->children[i]);
+    }
+    fz_free(column->validity);
+    fz_free(column->values);
+    fz_free(column->offsets);
+    fz_free(column->data);
+    fz_budget_release(column->budget, column->charged);
+    column->validity = NULL;
+    column->values = NULL;
+    column->offsets = NULL;
+    column->data = NULL;
+    column->length = column->capacity = column->null_count = 0;
+    column->data_size = column->data_capacity = column->charged = 0;
+}
+
+void fz_batch_release(fz_batch *batch) {
+    for (size_t i = 0; i < batch->column_count; i++) {
+        column_release(&batch->columns[i]);
+    }
+    batch->rows = 0;
+}
+
 fz_batch *fz_batch_new(fz_schema *schema, fz_budget *budget) {
     fz_batch *batch = (fz_batch *)fz_calloc(1, sizeof(*batch));
     batch->schema = fz_schema_ref(schema);

@@ -49,6 +49,10 @@ fz_batch *fz_batch_new(fz_schema *schema, fz_budget *budget);
 void fz_batch_free(fz_batch *batch);
 /** No rows, capacity kept. */
 void fz_batch_reset(fz_batch *batch);
+/** No rows, and no memory held. */
+void fz_batch_release(fz_batch *batch);
+/** Bytes that its columns hold of the budget, empty room included. */
+int64_t fz_batch_charged(const fz_batch *batch);
 /** Cut every column back to `rows` (a record failed half-way, or the tail is not wanted). */
 void fz_batch_truncate(fz_batch *batch, int64_t rows);
 /** One column of it, with all that is below (to fill it anew). */

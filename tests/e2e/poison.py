@@ -238,11 +238,34 @@ def header_names(tally, kafka, registry):
                 {str([("even", b"1"), ("none", None), ("even", b"2")])})
 
 
+def more_than_memory(tally, kafka, registry):
+    """a record whose few bytes ask for more columns than there is memory: a letter, and those beside it are rows"""
+    topic = "poison_memory"
+    branches = ["null"] + [{"type": "fixed", "name": "F%d" % i, "size": 16} for i in range(20)]
+    schema = {"type": "record", "name": "Wide", "fields": [{"name": "id", "type": "long"}, {"name": "xs", "type": {"type": "array", "items": branches}}]}
+    frazil = hproofs.make(kafka, registry, topic, MORE, 1, "memory_limit: 64MiB\n")
+    one, t = registry.register(topic + "-value", schema), havro.Names(schema).root
+    small = lambda i: {"id": i, "xs": [None, (1 + i % 20, b"%016d" % i)]}
+    values = [framed(one, havro.write(t, small(i))) for i in range(20)]
+    values[7] = framed(one, havro.varint(7) + havro.varint(900000) + b"\0" * 900000 + havro.varint(0))
+    places = hproofs.produce(kafka, topic, [(0, v) for v in values])
+    code, reports, errors = frazil.once(timeout=60)
+    report = reports.get(topic, {})
+    if not tally.equal("more than memory: exit code, rows, letters", (code, report.get("rows"), report.get("dead_letters")), (0, 19, 1)):
+        print(errors[-1500:], flush=True)
+        return
+    wanted = {places[i]: havro.row(t, small(i)) for i in range(20) if i != 7}
+    tally.equal("more than memory: all others arrived", hproofs.differences(hproofs.rows(frazil, "default." + topic), wanted), [])
+    letter = hproofs.letters(frazil, "default.%s__dead_letters" % topic).get(places[7], {})
+    tally.equal("more than memory: kind, value", (letter.get("error"), letter.get("value") == values[7]), ("too_large", True))
+    tally.check("more than memory: the message names the setting", "memory_limit" in (letter.get("message") or ""), letter.get("message"))
+
+
 def main():
     print(FRAZIL, flush=True)
     tally = Tally()
     with Kafka() as kafka, Registry() as registry:
-        for function in (no_partition, header_names, proof, newest_does_not_fit):
+        for function in (more_than_memory, no_partition, header_names, proof, newest_does_not_fit):
             hproofs.part(tally, function, kafka, registry)
     return tally.close()
 

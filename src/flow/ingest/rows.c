@@ -174,16 +174,6 @@ static fz_code spill_all(fz_rows *rows, fz_err *err) {
     return FZ_OK;
 }
 
-static bool has_rows(const fz_rows *rows) {
-    for (size_t i = 0; i < rows->tables.count; i++) {
-        const table *t = rows->tables.data[i];
-        if (t->batch && t->batch->rows > 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static void earlier(int64_t *oldest, int64_t ms) {
     if (ms > 0 && (*oldest == 0 || ms < *oldest)) {
         *oldest = ms;
@@ -547,6 +537,33 @@ static bool of_record(const fz_rows *rows, fz_code code, const fz_err *err) {
     return code == FZ_LIMIT && err->kind != NULL;
 }
 
+/** Nothing is collected any more, and no batch holds memory for what comes. */
+static fz_code empty_batches(fz_rows *rows, fz_err *err) {
+    FZ_TRY(spill_all(rows, err));
+    for (size_t i = 0; i < rows->tables.count; i++) {
+        if (rows->tables.data[i]->batch) {
+            fz_batch_release(rows->tables.data[i]->batch);
+        }
+    }
+    return FZ_OK;
+}
+
+/**
+ * A few bytes can ask for many: a record that takes a good part of all memory with nothing beside
+ * it is its own fault. Otherwise others hold the memory, and it comes again.
+ */
+static fz_code outgrown(fz_rows *rows, table *t, fz_err *err) {
+    int64_t own = t && t->batch ? fz_batch_charged(t->batch) : 0;
+    int64_t limit = rows->host->config->memory_limit;
+    if (own < limit / 4) {
+        return FZ_LIMIT;
+    }
+    fz_batch_release(t->batch);
+    return fz_err_set_kind(err, FZ_CORRUPT, "too_large",
+                           "its columns need more than %lld bytes of memory, memory_limit is %lld",
+                           (long long)own, (long long)limit);
+}
+
 static fz_code take_record(fz_rows *rows, fz_stream_part *part, const fz_record *record,
                            fz_err *err) {
     rows->record_schema_id = -1;
@@ -564,9 +581,12 @@ static fz_code take_record(fz_rows *rows, fz_stream_part *part, const fz_record 
     }
     table *t = NULL;
     fz_code code = take_value(rows, part->partition, record, &t, err);
-    if (code == FZ_LIMIT && !err->kind && has_rows(rows)) {
-        FZ_TRY(spill_all(rows, err)); // memory: encode what is there and try once more
+    if (FZ_UNLIKELY(code == FZ_LIMIT && !err->kind)) {
+        FZ_TRY(empty_batches(rows, err)); // memory: encode what is there and try once more
         code = take_value(rows, part->partition, record, &t, err);
+        if (code == FZ_LIMIT && !err->kind) {
+            code = outgrown(rows, t, err);
+        }
     }
     if (FZ_UNLIKELY(code != FZ_OK)) {
         if (of_record(rows, code, err)) {

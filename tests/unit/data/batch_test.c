@@ -320,6 +320,30 @@ static void the_budget_is_kept(void **state) {
     fz_schema_unref(schema);
 }
 
+static void release_gives_everything_back(void **state) {
+    (void)state;
+    fz_schema *schema = schema_of(everything);
+    fz_budget budget;
+    fz_budget_init(&budget, 0);
+    fz_batch *batch = fz_batch_new(schema, &budget);
+    fz_err err;
+    for (int turn = 0; turn < 3; turn++) {
+        for (int n = 0; n < 300; n++) {
+            assert_int_equal(add_row(batch, n, &err), FZ_OK);
+        }
+        assert_int_equal(fz_batch_charged(batch), fz_budget_used(&budget));
+        assert_true(fz_batch_charged(batch) >= fz_batch_size(batch));
+        check_batch(batch);
+        check_row(batch, 299, 299);
+        fz_batch_release(batch);
+        assert_int_equal(batch->rows, 0);
+        assert_int_equal(fz_budget_used(&budget), 0);
+        check_batch(batch);
+    }
+    fz_batch_free(batch);
+    fz_schema_unref(schema);
+}
+
 static void a_column_stays_below_2_31_bytes(void **state) {
     (void)state;
     fz_schema *schema = schema_of(everything);
@@ -339,9 +363,13 @@ static void a_column_stays_below_2_31_bytes(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_come_back),     cmocka_unit_test(truncate_forgets_the_tail),
-        cmocka_unit_test(nulls_in_bulk),      cmocka_unit_test(take_gathers),
-        cmocka_unit_test(the_budget_is_kept), cmocka_unit_test(a_column_stays_below_2_31_bytes),
+        cmocka_unit_test(rows_come_back),
+        cmocka_unit_test(truncate_forgets_the_tail),
+        cmocka_unit_test(nulls_in_bulk),
+        cmocka_unit_test(take_gathers),
+        cmocka_unit_test(release_gives_everything_back),
+        cmocka_unit_test(the_budget_is_kept),
+        cmocka_unit_test(a_column_stays_below_2_31_bytes),
     };
     return cmocka_run_group_tests_name("batch", tests, NULL, NULL);
 }
