@@ -59,6 +59,9 @@ test-long: test ## besides: a million rows, the real registry, Spark, ten minute
 	@E2E_SPARK=1 tests/e2e/run tests/e2e/churn.py
 	@E2E_TOPICS=40 E2E_VERSIONS=10 tests/e2e/run tests/e2e/deep_avro.py
 	@E2E_SECONDS=600 tests/e2e/run tests/e2e/avro_diff.py
+	@build/venv/judge/bin/pip install -q --disable-pip-version-check -r tests/judge/requirements.txt
+	@tests/judge/jvm.sh get $(CURDIR)/build/jvm
+	@E2E_LONG=1 E2E_JVM=$(CURDIR)/build/jvm tests/e2e/run tests/e2e/engines.py
 	@FUZZ_SECONDS=300 $(MAKE) --no-print-directory fuzz
 
 fuzz: build/fuzz/CMakeCache.txt ## each fuzz target for FUZZ_SECONDS (20)
