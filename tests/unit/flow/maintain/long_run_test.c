@@ -22,7 +22,7 @@ typedef struct old_files {
 
 static double now_ms(void) {
     struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
 }
 
@@ -102,7 +102,7 @@ static void a_commit_each_second(void **state) {
             spent = 0;
             if (asked) {
                 printf("%lld commits: %lld snapshots, metadata %lld bytes, %lld manifests, list "
-                       "%lld bytes, %.2f ms a commit\n",
+                       "%lld bytes, %.2f ms of CPU a commit\n",
                        (long long)(i + 1), (long long)f.snapshots, (long long)f.metadata_bytes,
                        (long long)f.manifests, (long long)f.list_bytes, f.commit_ms);
                 (void)fflush(stdout);
