@@ -5,7 +5,9 @@
 
 #include "app/commands.h"
 #include "app/host.h"
+#include "base/memory.h"
 #include "flow/ingest/open.h"
+#include "flow/ingest/record_tables.h"
 #include "flow/ingest/service.h"
 
 /** What was found of one topic. */
@@ -39,8 +41,9 @@ static void print_field(const fz_field *field, fz_buf *out) {
     }
 }
 
-static void print_ddl(const fz_stream *stream, const fz_layout *layout, fz_buf *out) {
-    fz_buf_printf(out, "CREATE TABLE %s (\n", stream->full_name);
+static void print_ddl(const char *name, const char *location, const fz_layout *layout,
+                      fz_buf *out) {
+    fz_buf_printf(out, "CREATE TABLE %s (\n", name);
     const fz_type *root = &layout->schema->root;
     for (size_t i = 0; i < root->field_count; i++) {
         print_field(&root->fields[i], out);
@@ -66,7 +69,7 @@ static void print_ddl(const fz_stream *stream, const fz_layout *layout, fz_buf *
     if (layout->spec.field_count > 0) {
         fz_buf_append_byte(out, ')');
     }
-    fz_buf_printf(out, "\nLOCATION '%s';\n", stream->location);
+    fz_buf_printf(out, "\nLOCATION '%s';\n", location);
 }
 
 static fz_code look_at_table(finding *f, const fz_open_shapes *shapes,
@@ -77,6 +80,23 @@ static fz_code look_at_table(finding *f, const fz_open_shapes *shapes,
     FZ_TRY(fz_layout_load(f->stream->entry, metadata, layout, &f->err));
     return f->stream->by_record ? FZ_OK
                                 : fz_open_bind_all(f->stream, shapes, layout, &f->text, &f->err);
+}
+
+/** The table of the newest record beside the home; others come with their first records. */
+static fz_code look_at_record(finding *f) {
+    char *name = NULL, *location = NULL;
+    fz_layout *layout = NULL;
+    bool exists = false;
+    fz_code code =
+        fz_record_table_preview(f->stream, &name, &location, &exists, &layout, &f->text, &f->err);
+    if (code == FZ_OK) {
+        f->changes = exists && f->text.size > 0;
+        print_ddl(name, location, layout, &f->ddl);
+    }
+    fz_layout_unref(layout);
+    fz_free(name);
+    fz_free(location);
+    return code == FZ_NOT_FOUND ? FZ_OK : code; // no subject of that name: records name theirs
 }
 
 static fz_code look(finding *f) {
@@ -103,7 +123,10 @@ static fz_code look(finding *f) {
     }
     if (code == FZ_OK) {
         f->changes = f->exists && f->text.size > 0;
-        print_ddl(f->stream, layout, &f->ddl);
+        print_ddl(f->stream->full_name, f->stream->location, layout, &f->ddl);
+    }
+    if (f->stream->by_record && code == FZ_OK) {
+        code = look_at_record(f);
     }
     fz_layout_unref(layout);
     fz_iceberg_metadata_unref(metadata);

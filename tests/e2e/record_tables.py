@@ -215,6 +215,10 @@ def suspended(tally, broker, registry):
     """without dead letters the home holds the position alone"""
     config = (CONFIG % (broker.bootstrap, registry.url)).replace("on_error: dead_letter", "on_error: suspend")
     frazil = Frazil(os.path.join(DIR, "record_tables_suspend"), config)
+    code, report, _ = frazil.run("check", "-c", "frazil.yaml", "-o", "json", timeout=60)
+    topic = (report or {}).get("topics", [{}])[0]
+    tally.equal("check before the first run: exit code, exists, tables", (code, topic.get("exists"), (topic.get("ddl") or "").count("CREATE TABLE")),
+                (0, False, 2))
     home = once(tally, "on_error: suspend", frazil, 3).get("default." + HOME, {})
     tally.equal("on_error: suspend: state, kind", (home.get("state"), (home.get("error") or {}).get("kind")), ("suspended", "bad_magic"))
     rows = {frozenset(t) for t in found(frazil).values()}
@@ -225,6 +229,8 @@ def checked(tally, frazil):
     code, report, _ = frazil.run("check", "-c", "frazil.yaml", "-o", "json", timeout=60)
     topic = (report or {}).get("topics", [{}])[0]
     tally.equal("check: exit code, table", (code, topic.get("table"), topic.get("error")), (0, "default." + HOME, None))
+    ddl = topic.get("ddl") or ""
+    tally.check("check: the newest record's table", "CREATE TABLE default.shop_v1_Paid (" in ddl and '"note" string' in ddl, ddl)
 
 
 def main():

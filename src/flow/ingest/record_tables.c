@@ -361,6 +361,50 @@ fz_code fz_record_table_open(fz_stream *stream, fz_writer_schema_entry *schema,
     return code;
 }
 
+static fz_code preview(fz_record_table *sink, fz_writer_schema_entry *schema, bool *exists,
+                       fz_layout **layout, fz_buf *changes, fz_err *err) {
+    fz_stream *stream = sink->stream;
+    fz_catalog_name name = {stream->entry->catalog.items[0].database, fz_str_from(sink->name)};
+    fz_iceberg_metadata *metadata = NULL;
+    fz_code code = fz_catalog_load(stream->table.catalog, name, &metadata, err);
+    *exists = code == FZ_OK;
+    if (code == FZ_NOT_FOUND) {
+        sink->location = fz_record_table_location(stream, sink->name);
+        return plan_layout(sink, schema, layout, err);
+    }
+    FZ_TRY(code);
+    sink->location = fz_str_dup(fz_iceberg_metadata_base(metadata));
+    code = fz_layout_load(stream->entry, metadata, layout, err);
+    if (code == FZ_OK) {
+        fz_open_shapes shapes = {.value = schema};
+        shapes.metadata = fz_layout_metadata_shape(stream->entry, stream->several_topics);
+        code = fz_open_bind_all(stream, &shapes, layout, changes, err);
+        fz_open_shapes_deinit(&shapes);
+    }
+    fz_iceberg_metadata_unref(metadata);
+    return code;
+}
+
+fz_code fz_record_table_preview(fz_stream *stream, char **name, char **location, bool *exists,
+                                fz_layout **layout, fz_buf *changes, fz_err *err) {
+    *name = *location = NULL;
+    fz_writer_schema_entry *schema = NULL;
+    FZ_TRY(fz_writer_schemas_latest(stream->schemas, &schema, NULL, err));
+    if (schema->record.size == 0) {
+        return fz_err_set_kind(err, FZ_UNSUPPORTED, "schema_incompatible",
+                               "its schema has no record name, and catalog.table holds {record}");
+    }
+    fz_record_table *sink =
+        sink_new(stream, schema->record, fz_stream_record_table(stream, schema->record));
+    fz_code code = preview(sink, schema, exists, layout, changes, err);
+    if (code == FZ_OK) {
+        *name = fz_str_dup(fz_str_from(sink->full_name));
+        *location = fz_str_dup(fz_str_from(sink->location));
+    }
+    sink_free(sink);
+    return code;
+}
+
 void fz_record_table_delivered(fz_record_table *sink, fz_iceberg_metadata *metadata,
                                const fz_layout *committed) {
     fz_mutex_lock(&sink->stream->mutex);

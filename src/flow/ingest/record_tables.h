@@ -49,6 +49,18 @@ fz_stream_share *fz_stream_cut_share(fz_stream_cut *cut, fz_record_table *sink);
  */
 FZ_CHECKED fz_code fz_record_table_open(fz_stream *stream, fz_writer_schema_entry *schema,
                                         fz_record_table **out, fz_err *err);
+/**
+ * For a look before the first record: the table of the subject's newest record, as it is or would
+ * be made; nothing is changed.
+ *
+ * name, location  fz_free them; NULL after an error
+ * exists          `layout` is the table's with what the schema adds, and `changes` has a line for
+ * each such addition Errors: NOT_FOUND the subject has no schema yet; of the schema; of the
+ * catalog.
+ */
+FZ_CHECKED fz_code fz_record_table_preview(fz_stream *stream, char **name, char **location,
+                                           bool *exists, fz_layout **layout, fz_buf *changes,
+                                           fz_err *err);
 /** After a delivery: the table as it is now. Takes the mutex. */
 void fz_record_table_delivered(fz_record_table *sink, fz_iceberg_metadata *metadata,
                                const fz_layout *committed);
