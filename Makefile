@@ -57,6 +57,7 @@ test-long: test ## besides: a million rows, the real registry, Spark, ten minute
 	@tools/deps long
 	@E2E_ROWS=1000000 E2E_REGISTRY=apicurio tests/e2e/run tests/e2e/exactly_once.py
 	@E2E_SPARK=1 tests/e2e/run tests/e2e/churn.py
+	@E2E_LONG=1 tests/e2e/run tests/e2e/memory.py
 	@E2E_TOPICS=40 E2E_VERSIONS=10 tests/e2e/run tests/e2e/deep_avro.py
 	@E2E_SECONDS=600 tests/e2e/run tests/e2e/avro_diff.py
 	@build/venv/judge/bin/pip install -q --disable-pip-version-check -r tests/judge/requirements.txt

@@ -8,7 +8,8 @@
 // w2  the same rows as JSON text
 // w3  nested Avro (a struct, an array of three structs, a map) in the same framing
 //
-// Rows START to START + COUNT - 1 are sent. Batches are lz4 unless COMP names another codec.
+// Rows START to START + COUNT - 1 are sent. Batches are lz4 unless COMP names another codec. RATE
+// in the environment holds back to so many rows a second.
 #include <librdkafka/rdkafka.h>
 #include <inttypes.h>
 #include <stdint.h>
@@ -226,6 +227,16 @@ static double seconds(void) {
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
+/** Sleeps until row number `done` is due at `rate` rows a second; returns at once without a rate.
+ */
+static void hold_back(double began, uint64_t done, double rate) {
+    double early = rate > 0 ? (double)done / rate - (seconds() - began) : 0;
+    if (early > 0.001) {
+        struct timespec pause = {(time_t)early, (long)((early - (double)(time_t)early) * 1e9)};
+        nanosleep(&pause, NULL);
+    }
+}
+
 static uint64_t argument(int argc, char **argv, int i, uint64_t otherwise) {
     return argc > i ? strtoull(argv[i], NULL, 10) : otherwise;
 }
@@ -247,6 +258,7 @@ int main(int argc, char **argv) {
         return 1;
     }
     rd_kafka_topic_t *topic = rd_kafka_topic_new(rk, argv[2], NULL);
+    const char *rate = getenv("RATE");
     uint64_t bytes = 0;
     int failed = parts == 0;
     double began = seconds();
@@ -257,8 +269,9 @@ int main(int argc, char **argv) {
         size_t size = put_value(value, &r, workload, schema_id);
         bytes += size;
         failed = send_row(rk, topic, (int32_t)(i % parts), value, size, &r);
-        if (i % 1000 == 0) {
+        if (i % 100 == 0) {
             rd_kafka_poll(rk, 0);
+            hold_back(began, i - start, rate != NULL ? strtod(rate, NULL) : 0);
         }
     }
     failed |= rd_kafka_flush(rk, 120000) != RD_KAFKA_RESP_ERR_NO_ERROR;

@@ -10,6 +10,14 @@ void fz_budget_init(fz_budget *budget, int64_t limit) {
     budget->limit = limit;
 }
 
+static void raise_peak(fz_budget *budget, int64_t sum) {
+    int64_t peak = atomic_load_explicit(&budget->peak, memory_order_relaxed);
+    while (sum > peak &&
+           !atomic_compare_exchange_weak_explicit(&budget->peak, &peak, sum, memory_order_relaxed,
+                                                  memory_order_relaxed)) {
+    }
+}
+
 fz_code fz_budget_charge(fz_budget *budget, int64_t size, const char *what, fz_err *err) {
     FZ_ASSERT(size >= 0);
     if (!budget) {
@@ -27,12 +35,16 @@ fz_code fz_budget_charge(fz_budget *budget, int64_t size, const char *what, fz_e
         }
     } while (!atomic_compare_exchange_weak_explicit(&budget->used, &used, sum, memory_order_relaxed,
                                                     memory_order_relaxed));
-    int64_t peak = atomic_load_explicit(&budget->peak, memory_order_relaxed);
-    while (sum > peak &&
-           !atomic_compare_exchange_weak_explicit(&budget->peak, &peak, sum, memory_order_relaxed,
-                                                  memory_order_relaxed)) {
-    }
+    raise_peak(budget, sum);
     return FZ_OK;
+}
+
+void fz_budget_overdraw(fz_budget *budget, int64_t size) {
+    FZ_ASSERT(size >= 0);
+    if (budget) {
+        raise_peak(budget,
+                   atomic_fetch_add_explicit(&budget->used, size, memory_order_relaxed) + size);
+    }
 }
 
 void fz_budget_release(fz_budget *budget, int64_t size) {

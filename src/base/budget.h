@@ -19,6 +19,9 @@ void fz_budget_init(fz_budget *budget, int64_t limit);
 /** Take `size` bytes or answer LIMIT, naming `what`, size, used and limit. budget NULL: always OK.
  */
 FZ_CHECKED fz_code fz_budget_charge(fz_budget *budget, int64_t size, const char *what, fz_err *err);
+/** Take `size` bytes whatever the limit says: for the one thing without which nothing would go on.
+ */
+void fz_budget_overdraw(fz_budget *budget, int64_t size);
 /** Give back what was charged. budget NULL: nothing. */
 void fz_budget_release(fz_budget *budget, int64_t size);
 int64_t fz_budget_used(const fz_budget *budget);

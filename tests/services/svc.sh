@@ -31,7 +31,7 @@ kafka)
   mkdir -p "$SVC/kafka"; [ -f "$SVC/certs/ca.pem" ] || "$H/kafka/mkcerts.sh" "$SVC/certs"
   sed -e "s#@RUN@#$SVC#g; s#@P0@#$((P+92))#g; s#@P1@#$((P+93))#g; s#@P2@#$((P+94))#g; s#@P3@#$((P+95))#g; s#@P4@#$((P+96))#g" "$H/kafka/server.properties.in" > "$SVC/kafka/server.properties"
   [ -f "$SVC/kafka/data/meta.properties" ] || java $JO -cp "$SVC/kafka-lib/*" kafka.tools.StorageTool format --standalone \
-     -t "$(head -c16 /dev/urandom | base64 | tr '+/' '-_' | tr -d =)" -c "$SVC/kafka/server.properties" \
+     -t "$(head -c16 /dev/urandom | base64 | tr '+/' 'ab' | tr -d =)" -c "$SVC/kafka/server.properties" \
      --add-scram 'SCRAM-SHA-256=[name=alice,password=alice-secret]' --add-scram 'SCRAM-SHA-512=[name=alice,password=alice-secret]' >/dev/null
   bg kafka java -Xmx192m $JO -Dlog4j2.configurationFile="$H/kafka/log4j2.properties" -cp "$SVC/kafka-lib/*" kafka.Kafka "$SVC/kafka/server.properties"
   wait_for kafka 60 grep -q 'Kafka Server started' "$SVC/kafka.log"; echo "127.0.0.1:$((P+92))" ;;

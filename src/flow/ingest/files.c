@@ -210,10 +210,13 @@ static fz_code append_group(fz_files *files, uint32_t group, const uint32_t *row
             break;
         }
         fz_code flushed;
-        if (!flush_fullest(files, &flushed, err)) {
-            break;
+        if (flush_fullest(files, &flushed, err)) {
+            FZ_TRY(flushed);
+        } else if (file->sorter) {
+            fz_parquet_sorter_overdraw(file->sorter);
+        } else {
+            fz_parquet_writer_overdraw(file->writer);
         }
-        FZ_TRY(flushed);
     } while (true);
     FZ_TRY(code);
     if (file_size(file) >= files->how.target_file_size) {

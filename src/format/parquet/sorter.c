@@ -14,6 +14,7 @@ struct fz_parquet_sorter {
     fz_schema *schema;
     fz_budget *budget;
     fz_batch *held; // NULL: nothing
+    bool overdraw;  // the next rows are held at nobody's charge
     int64_t run_size;
     int64_t runs;
     bool unsorted; // memory for the keys was refused once
@@ -103,6 +104,10 @@ static fz_code take(fz_parquet_sorter *sorter, const fz_batch *batch, const uint
     return code;
 }
 
+void fz_parquet_sorter_overdraw(fz_parquet_sorter *sorter) {
+    sorter->overdraw = true;
+}
+
 fz_code fz_parquet_sorter_append(fz_parquet_sorter *sorter, fz_parquet_writer *writer,
                                  const fz_batch *batch, const uint32_t *index, int64_t count,
                                  fz_err *err) {
@@ -110,7 +115,8 @@ fz_code fz_parquet_sorter_append(fz_parquet_sorter *sorter, fz_parquet_writer *w
         FZ_TRY(fz_parquet_sorter_end(sorter, writer, err));
     }
     if (!sorter->held) {
-        sorter->held = fz_batch_new(sorter->schema, sorter->budget);
+        sorter->held = fz_batch_new(sorter->schema, sorter->overdraw ? NULL : sorter->budget);
+        sorter->overdraw = false;
     }
     return take(sorter, batch, index, count, err);
 }

@@ -31,6 +31,8 @@ void fz_parquet_sorter_free(fz_parquet_sorter *sorter);
 FZ_CHECKED fz_code fz_parquet_sorter_append(fz_parquet_sorter *sorter, fz_parquet_writer *writer,
                                             const fz_batch *batch, const uint32_t *index,
                                             int64_t count, fz_err *err);
+/** As fz_parquet_writer_overdraw; nothing is held. */
+void fz_parquet_sorter_overdraw(fz_parquet_sorter *sorter);
 /** Give the writer what is held, and the memory back. Errors: the file is lost. */
 FZ_CHECKED fz_code fz_parquet_sorter_end(fz_parquet_sorter *sorter, fz_parquet_writer *writer,
                                          fz_err *err);

@@ -40,6 +40,7 @@ struct fz_parquet_writer {
     int64_t group_rows;
     int64_t expected_rows; // of the present row group
     fz_code failed;
+    bool overdraw; // the next append asks the budget for nothing
     bool closed;
 };
 
@@ -440,7 +441,12 @@ static fz_code append(fz_parquet_writer *writer, const fz_batch *batch, const ui
     FZ_TRY(check_batch(writer, batch, err));
     FZ_ASSERT(from >= 0 && count >= 0 && from + count <= INT32_MAX);
     int64_t want = reserve_size(writer, batch, count);
-    FZ_TRY(fz_budget_charge(writer->budget, want, "parquet writer", err));
+    if (writer->overdraw) {
+        writer->overdraw = false;
+        fz_budget_overdraw(writer->budget, want);
+    } else {
+        FZ_TRY(fz_budget_charge(writer->budget, want, "parquet writer", err));
+    }
     writer->charged += want;
     for (int64_t done = 0; done < count; done += CHUNK_ROWS) {
         int64_t n = count - done < CHUNK_ROWS ? count - done : CHUNK_ROWS;
@@ -464,6 +470,10 @@ fz_code fz_parquet_writer_append(fz_parquet_writer *writer, const fz_batch *batc
 fz_code fz_parquet_writer_append_rows(fz_parquet_writer *writer, const fz_batch *batch,
                                       const uint32_t *index, int64_t count, fz_err *err) {
     return append(writer, batch, index, 0, count, err);
+}
+
+void fz_parquet_writer_overdraw(fz_parquet_writer *writer) {
+    writer->overdraw = true;
 }
 
 static void fill_bound(const fz_parquet_leaf *leaf, bool upper, fz_arena *arena, fz_value *out) {

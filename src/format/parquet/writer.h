@@ -71,6 +71,11 @@ FZ_CHECKED fz_code fz_parquet_writer_new(fz_schema *schema, const fz_parquet_opt
  */
 FZ_CHECKED fz_code fz_parquet_writer_append(fz_parquet_writer *writer, const fz_batch *batch,
                                             int64_t from, int64_t count, fz_err *err);
+/**
+ * The next append is not refused by the budget: for the caller who has nothing left to flush, since
+ * one large record may need more than there will ever be.
+ */
+void fz_parquet_writer_overdraw(fz_parquet_writer *writer);
 /** As append for the rows index[0..count) of the batch, ascending. */
 FZ_CHECKED fz_code fz_parquet_writer_append_rows(fz_parquet_writer *writer, const fz_batch *batch,
                                                  const uint32_t *index, int64_t count, fz_err *err);

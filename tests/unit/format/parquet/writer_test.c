@@ -257,6 +257,33 @@ static void budget_refuses(void **state) {
     fz_schema_unref(schema);
 }
 
+/** A row larger than the budget goes through when its caller has nothing left to flush. */
+static void budget_overdrawn(void **state) {
+    (void)state;
+    fz_schema *schema = one_column(FZ_TYPE_BINARY);
+    fz_batch *batch = fz_batch_new(schema, NULL);
+    static char big[4 << 20];
+    assert_int_equal(fz_column_append_bytes(&batch->columns[0], big, sizeof big, NULL), FZ_OK);
+    batch->rows = 1;
+    file_sink sink = {{sink_write}, NULL, -1};
+    fz_parquet_options options;
+    fz_parquet_options_init(&options);
+    fz_parquet_writer *writer;
+    fz_budget budget;
+    fz_budget_init(&budget, 3 << 20);
+    assert_int_equal(fz_parquet_writer_new(schema, &options, &sink.sink, &budget, &writer, NULL),
+                     FZ_OK);
+    assert_int_equal(fz_parquet_writer_append(writer, batch, 0, 1, NULL), FZ_LIMIT);
+    fz_parquet_writer_overdraw(writer);
+    assert_int_equal(fz_parquet_writer_append(writer, batch, 0, 1, NULL), FZ_OK);
+    assert_int_equal(fz_parquet_writer_append(writer, batch, 0, 1, NULL), FZ_LIMIT); // once only
+    assert_int_equal(fz_parquet_writer_close(writer, NULL, NULL), FZ_OK);
+    fz_parquet_writer_free(writer);
+    assert_int_equal(fz_budget_used(&budget), 0);
+    fz_batch_free(batch);
+    fz_schema_unref(schema);
+}
+
 static void float_bounds(void **state) {
     (void)state;
     static const double cases[][3] = {{__builtin_nan(""), 1, 2},
@@ -323,8 +350,8 @@ int main(int argc, char **argv) {
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_files),   cmocka_unit_test(sink_failures),
-        cmocka_unit_test(budget_refuses), cmocka_unit_test(float_bounds),
-        cmocka_unit_test(bad_options),
+        cmocka_unit_test(budget_refuses), cmocka_unit_test(budget_overdrawn),
+        cmocka_unit_test(float_bounds),   cmocka_unit_test(bad_options),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
