@@ -225,6 +225,49 @@ def suspended(tally, broker, registry):
     tally.check("on_error: suspend: rows before the bad one", rows and HOME not in {n for t in rows for n in t}, rows)
 
 
+def replay(frazil):
+    code, report, errors = frazil.run("replay", "default." + HOME, "-c", "frazil.yaml", "-o", "json", timeout=120)
+    topic = ((report or {}).get("topics") or [report or {}])[0]
+    return code, topic, errors
+
+
+def replayed(tally, registry, frazil, producer):
+    """letters of unknown schemas, of a type with a table and of one without, become rows of their tables once, also when replay is killed"""
+    rng, known, fresh = random.Random(SEED + 1), 70, 71
+    values, places = [], []
+    for n in range(400):
+        kind, number = (("Created", known), ("Fresh", fresh))[n % 2]
+        text = avro_bytes("%s %d" % (kind, producer.number))
+        values.append(b"\0" + number.to_bytes(4, "big") + avro_long(producer.number) + text)
+        partition = n % PARTITIONS
+        places.append(((partition, producer.ends[partition]), "shop_v1_" + kind))
+        producer.ends[partition] += 1
+        producer.number += 1
+    send(producer.broker, "events", values, PARTITIONS)
+    producer.slice(SLICE)  # the tables' vectors are beyond the letters when these come back
+    once(tally, "before replay", frazil)
+    for number, kind in ((known, "Created"), (fresh, "Fresh")):
+        registry.next_id = number
+        registry.register("events-value", dict(schema(kind), doc="known at last"))
+    for _ in range(5):
+        process = frazil.start("replay", "default." + HOME, "-c", "frazil.yaml")
+        time.sleep(rng.uniform(0.01, 0.25))
+        kill(process)
+    code, report, errors = replay(frazil)
+    if not tally.equal("replay: exit code", code, 0):
+        print(errors[-1500:], report)
+    once(tally, "after replay", frazil)
+    for turn in range(2):
+        tables = {}
+        for kind in TYPES + ("Late", "Fresh"):
+            for key in harness.coordinates(frazil.table("default.shop_v1_" + kind).scan().to_arrow()):
+                tables.setdefault(key, []).append("shop_v1_" + kind)
+        tally.equal("replay %d: each letter is one row of its table" % turn, [(k, tables.get(k), t) for k, t in places if tables.get(k) != [t]][:5], [])
+        tally.equal("replay %d: no row twice" % turn, [k for k, t in tables.items() if len(t) > 1][:5], [])
+        code, report, errors = replay(frazil)
+        tally.equal("replay again %d: exit code, replayed" % turn, (code, report.get("replayed")), (0, 0))
+
+
 def checked(tally, frazil):
     code, report, _ = frazil.run("check", "-c", "frazil.yaml", "-o", "json", timeout=60)
     topic = (report or {}).get("topics", [{}])[0]
@@ -255,6 +298,7 @@ def main():
         beside = os.path.join(frazil.directory, "warehouse", "default", HOME, "metadata")
         tally.check("long entries stand beside the home", any(n.startswith("frazil-outbox-") for n in os.listdir(beside)))
         checked(tally, frazil)
+        replayed(tally, registry, frazil, producer)
         suspended(tally, broker, registry)
     return tally.close()
 

@@ -10,6 +10,8 @@
 #include "base/memory.h"
 #include "flow/audit/letter_table.h"
 #include "flow/ingest/open.h"
+#include "flow/ingest/outbox.h"
+#include "flow/ingest/record_tables.h"
 #include "flow/ingest/rows.h"
 #include "flow/ingest/service.h"
 #include "table/commit/runs.h"
@@ -68,7 +70,8 @@ static fz_code open_layout(work *w, fz_err *err) {
     FZ_TRY(fz_layout_load(stream->entry, stream->metadata, &committed, err));
     committed->number = stream->layout ? stream->layout->number + 1 : 1;
     fz_layout *layout = fz_layout_ref(committed);
-    fz_code code = fz_open_bind_all(stream, &w->shapes, &layout, NULL, err);
+    fz_code code = stream->by_record ? FZ_OK // a home has the columns of letters
+                                     : fz_open_bind_all(stream, &w->shapes, &layout, NULL, err);
     fz_layout_unref(stream->layout);
     fz_layout_unref(stream->committed);
     stream->layout = layout;
@@ -76,7 +79,34 @@ static fz_code open_layout(work *w, fz_err *err) {
     return code;
 }
 
-/** Table, position and layout as they are now. Nothing is changed, nothing is asked of the log. */
+/** Tables of record types that are made now begin at the home's position. */
+static void take_parts(work *w) {
+    fz_stream *stream = w->stream;
+    fz_free(stream->parts);
+    stream->part_count = w->source->known;
+    stream->parts =
+        (fz_stream_part *)fz_calloc((size_t)w->source->known + 1, sizeof *stream->parts);
+    for (int32_t p = 0; p < w->source->known; p++) {
+        stream->parts[p] = (fz_stream_part){.partition = p,
+                                            .generation = w->source->parts[p].generation,
+                                            .target = -1,
+                                            .lane = -1,
+                                            .committed = w->source->parts[p].next,
+                                            .last_row = -1};
+    }
+}
+
+/** A home of record types: what it owes comes first (R21), and what it will owe is planned on it.
+ */
+static void open_home(work *w) {
+    take_parts(w);
+    fz_record_tables_forget_layouts(w->stream);
+    fz_outbox_owe(w->stream, w->state);
+    fz_code delivered = fz_outbox_deliver(w->stream, NULL);
+    (void)delivered; // a table that refuses does not hold up the others
+}
+
+/** Table, position and layout as they are now. Nothing is asked of the log. */
 static fz_code open_table(work *w, fz_err *err) {
     fz_stream *stream = w->stream;
     fz_iceberg_metadata *metadata = NULL;
@@ -99,7 +129,11 @@ static fz_code open_table(work *w, fz_err *err) {
     if (!w->shapes.value) {
         FZ_TRY(fz_open_shapes_find(stream, &w->shapes, err));
     }
-    return open_layout(w, err);
+    FZ_TRY(open_layout(w, err));
+    if (stream->by_record) {
+        open_home(w);
+    }
+    return FZ_OK;
 }
 
 static void end_pass(work *w) {
@@ -218,6 +252,9 @@ static fz_code choose_letters(work *w, fz_err *err) {
     if (w->candidates.all.count == 0) {
         return FZ_OK;
     }
+    if (w->stream->by_record) {
+        return FZ_OK; // delivery tells which rows a table has (R20)
+    }
     FZ_TRY(find_present(w, err));
     report->in_table = fz_commit_runs_count(&w->present);
     return FZ_OK;
@@ -281,6 +318,7 @@ static void take_suspension(work *w, int32_t partition, int64_t offset, bool *ag
 static fz_code take_letter(work *w, int32_t partition, fz_record *record, bool *again,
                            fz_err *err) {
     fz_stream_part *part = &w->parts[partition];
+    int64_t before = fz_rows_count(w->rows);
     fz_code code = FZ_UNAVAILABLE;
     for (int i = 0; i < AWAY_TRIES && code == FZ_UNAVAILABLE; i++) {
         if (i > 0) {
@@ -303,7 +341,7 @@ static fz_code take_letter(work *w, int32_t partition, fz_record *record, bool *
         return FZ_OK;
     }
     FZ_TRY(code);
-    if (part->last_row == record->offset) {
+    if (fz_rows_count(w->rows) > before) {
         fz_commit_runs_add(&w->mine, source_name(w), partition, record->offset);
     } else {
         fz_err why;
@@ -404,7 +442,7 @@ static void edit_replayed(void *context, fz_commit_state *state, fz_commit_sourc
         state->replayed = replayed;
         for (size_t i = 0; i < w->mine.all.count; i++) {
             const fz_commit_one_run *run = &w->mine.all.data[i];
-            if (run->partition < source->known) {
+            if (run->partition < source->known && !w->stream->by_record) {
                 fz_commit_part *part = &source->parts[run->partition];
                 bool known = part->last_row != FZ_COMMIT_ROW_UNKNOWN;
                 part->last_row =
@@ -456,6 +494,40 @@ static json_t *changed_properties(const fz_stream *stream) {
     return properties;
 }
 
+/** From the first to the last of the replayed records, for what tables of record types are owed. */
+static void take_moves(work *w) {
+    fz_stream_cut *cut = &w->stream->cut;
+    for (int32_t p = 0; p < w->source->known; p++) {
+        fz_commit_move move = {.partition = p,
+                               .generation = w->source->parts[p].generation,
+                               .start = INT64_MAX,
+                               .end = -1,
+                               .last_row = -1,
+                               .fingerprint = {.offset = -1}};
+        for (size_t i = 0; i < w->mine.all.count; i++) {
+            const fz_commit_one_run *run = &w->mine.all.data[i];
+            if (run->partition == p) {
+                move.start = run->start < move.start ? run->start : move.start;
+                move.end = run->end > move.end ? run->end : move.end;
+            }
+        }
+        if (move.end > 0) {
+            fz_vec_push(&cut->moves, move);
+        }
+    }
+}
+
+/** They are decided; what cannot be delivered now stays owed, and the next run brings it. */
+static fz_code deliver(work *w, const fz_commit_outcome *outcome, fz_err *err) {
+    fz_stream *stream = w->stream;
+    fz_iceberg_metadata_unref(stream->metadata);
+    stream->metadata = fz_iceberg_metadata_ref(outcome->metadata);
+    fz_outbox_owe(stream, outcome->state);
+    fz_code code = fz_outbox_deliver(stream, err);
+    return code == FZ_OK ? FZ_OK
+                         : fz_err_prepend(err, "replayed rows stay owed until the next run");
+}
+
 static fz_code check_size(const work *w, fz_err *err) {
     // some forty bytes a run, a few more for a long topic
     size_t bytes = (w->mine.all.count + w->replayed.all.count) * (40 + strlen(w->stream->topic));
@@ -471,6 +543,11 @@ static fz_code check_size(const work *w, fz_err *err) {
 static fz_code commit(work *w, bool *again, fz_err *err) {
     fz_stream *stream = w->stream;
     FZ_TRY(check_size(w, err));
+    FZ_CLEANUP(fz_json_release) json_t *owed = NULL;
+    if (stream->by_record) {
+        take_moves(w);
+        FZ_TRY(fz_outbox_entries(stream, &stream->cut, &owed, err));
+    }
     json_t *properties = changed_properties(stream);
     bool schema_changed =
         !fz_type_equal(&stream->layout->schema->root, &stream->committed->schema->root);
@@ -485,6 +562,7 @@ static fz_code commit(work *w, bool *again, fz_err *err) {
                              .schema_id = fz_iceberg_metadata_schema_id(stream->metadata),
                              .schema = schema_changed ? stream->layout->schema : NULL,
                              .properties = properties,
+                             .outbox = owed,
                              .edit = edit_replayed,
                              .edit_context = w,
                              .build = build,
@@ -495,6 +573,7 @@ static fz_code commit(work *w, bool *again, fz_err *err) {
     if (outcome.result == FZ_COMMIT_DONE) {
         w->report->replayed = fz_commit_runs_count(&w->mine);
         w->report->snapshot_id = outcome.snapshot_id;
+        code = stream->by_record ? deliver(w, &outcome, err) : FZ_OK;
     } else if (outcome.result == FZ_COMMIT_FORGOTTEN) {
         *again = true;
         *err = outcome.err;
@@ -515,11 +594,9 @@ static fz_code try_once(work *w, bool *again, fz_err *err) {
 }
 
 static fz_code check_stream(const fz_stream *stream, fz_err *err) {
-    if (stream->by_record) {
-        return fz_err_set_kind(err, FZ_UNSUPPORTED, "unsupported",
-                               "replay into a table a record type is not there yet");
-    }
-    if (!stream->letters_name) {
+    bool kept =
+        stream->by_record ? stream->entry->dead_letter.to_table : stream->letters_name != NULL;
+    if (!kept) {
         return fz_err_set(err, FZ_INVALID,
                           "topic \"%s\" has no dead-letter table (on_error, dead_letter.table)",
                           stream->topic);
@@ -541,9 +618,10 @@ static fz_code replay_stream(fz_ingest_host *host, fz_stream *stream,
               .log = host->source,
               .stream = stream,
               .entry = *stream->entry,
-              .letters_name = stream->letters_name,
+              .letters_name = stream->by_record ? stream->full_name : stream->letters_name,
               .report = report};
     const fz_config_entry *entry = stream->entry;
+    char *letters_name = stream->letters_name;
     stream->letters_name = NULL;
     w.entry.on_error = FZ_ON_ERROR_SUSPEND;
     stream->entry = &w.entry;
@@ -559,7 +637,7 @@ static fz_code replay_stream(fz_ingest_host *host, fz_stream *stream,
         }
     }
     stream->entry = entry;
-    stream->letters_name = w.letters_name;
+    stream->letters_name = letters_name;
     fz_open_shapes_deinit(&w.shapes);
     fz_commit_runs_deinit(&w.late_runs);
     fz_vec_deinit(&w.late);

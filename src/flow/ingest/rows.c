@@ -601,7 +601,8 @@ static fz_code take_record(fz_rows *rows, fz_stream_part *part, const fz_record 
     t->row_count++;
     t->batch_bytes += (int64_t)(record->value_size + record->key_size);
     if (t->sink) {
-        t->last_rows[part->partition] = record->offset;
+        int64_t *last = &t->last_rows[part->partition];
+        *last = record->offset > *last ? record->offset : *last; // replayed ones come in any order
     } else {
         part->last_row = record->offset;
     }
@@ -646,6 +647,14 @@ fz_code fz_rows_take(fz_rows *rows, fz_stream_part *part, fz_err *err) {
         part->retry_at_ms = fz_clock_mono_ms(rows->host->clock) + 500;
     }
     return code;
+}
+
+int64_t fz_rows_count(const fz_rows *rows) {
+    int64_t count = 0;
+    for (size_t i = 0; i < rows->tables.count; i++) {
+        count += rows->tables.data[i]->row_count;
+    }
+    return count;
 }
 
 // --- cuts

@@ -22,6 +22,8 @@ void fz_rows_free(fz_rows *rows);
  */
 FZ_CHECKED fz_code fz_rows_take(fz_rows *rows, fz_stream_part *part, fz_err *err);
 
+/** Rows taken since the last cut, of all tables. */
+int64_t fz_rows_count(const fz_rows *rows);
 /**
  * Finish all files and add them, the moves of `parts` and the counts to stream->cut. Takes the
  * stream's mutex.
