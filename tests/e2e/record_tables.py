@@ -268,6 +268,36 @@ def replayed(tally, registry, frazil, producer):
         tally.equal("replay again %d: exit code, replayed" % turn, (code, report.get("replayed")), (0, 0))
 
 
+def kept_small(tally, frazil, producer):
+    """a service compacts tables of record types and expires their snapshots"""
+    path = os.path.join(frazil.directory, "frazil.yaml")
+    with open(path, encoding="utf-8") as f:
+        before = f.read()
+    with open(path, "w", encoding="utf-8") as f:
+        # a group of its own: the killed services' members stay in the other one for their session's time
+        f.write(before.replace("kafka:\n", "kafka:\n  group_id: kept_small\n") + "  maintenance:\n    compaction: { interval: 1s, min_files: 2 }\n    expire_snapshots: { interval: 1s, max_age: 1s }\n"
+                "    remove_orphans: { interval: 1s }\n")
+    name = lambda kind: "default.shop_v1_" + kind
+    snapshots = {kind: {s.snapshot_id for s in frazil.table(name(kind)).snapshots()} for kind in TYPES}
+    service = frazil.start("run", "-c", "frazil.yaml")
+    until, done = time.monotonic() + 30, set()
+    while len(done) < len(TYPES) and time.monotonic() < until:
+        producer.slice(60)
+        time.sleep(0.5)
+        for kind in TYPES:
+            table = frazil.table(name(kind))
+            replaced = any(s.summary.operation.value == "replace" for s in table.snapshots())
+            if replaced and not snapshots[kind] & {s.snapshot_id for s in table.snapshots()}:
+                done.add(kind)
+    service.terminate()
+    tally.equal("kept small: the service's exit code", service.wait(60), 0)
+    tally.equal("kept small: tables that were compacted and forgot old snapshots", done, set(TYPES))
+    once(tally, "kept small", frazil)
+    whole(tally, "kept small", frazil, producer)
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(before)
+
+
 def checked(tally, frazil):
     code, report, _ = frazil.run("check", "-c", "frazil.yaml", "-o", "json", timeout=60)
     topic = (report or {}).get("topics", [{}])[0]
@@ -294,6 +324,7 @@ def main():
         refused(tally, frazil, producer)
         rolled_back(tally, frazil, producer)
         settings(tally, frazil, producer)
+        kept_small(tally, frazil, producer)
         dropped(tally, frazil, producer)
         beside = os.path.join(frazil.directory, "warehouse", "default", HOME, "metadata")
         tally.check("long entries stand beside the home", any(n.startswith("frazil-outbox-") for n in os.listdir(beside)))

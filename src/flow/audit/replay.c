@@ -166,7 +166,9 @@ static bool note_letter(void *context, int64_t partition, int64_t offset) {
     int32_t p = partition >= 0 && partition < w->source->known ? (int32_t)partition : -1;
     if (p >= 0 && fz_commit_runs_find(&w->replayed, source_name(w), p, offset)) {
         w->report->already++;
-    } else if (p < 0 || offset < 0 || offset >= w->source->parts[p].next) {
+    } else if (p < 0 || offset < 0 || offset >= w->source->parts[p].next ||
+               (w->stream->by_record && w->source->parts[p].generation > 0)) {
+        // a log that was made anew repeats coordinates, and delivery goes by these
         w->report->beyond++;
     } else {
         fz_commit_runs_add(&w->candidates, source_name(w), p, offset);
@@ -593,6 +595,15 @@ static fz_code try_once(work *w, bool *again, fz_err *err) {
     return w->mine.all.count > 0 ? commit(w, again, err) : FZ_OK;
 }
 
+static bool has_coordinates(const fz_config_entry *entry) {
+    bool partition = false, offset = false;
+    for (size_t i = 0; i < entry->metadata.count; i++) {
+        partition = partition || entry->metadata.items[i].field == FZ_METADATA_PARTITION;
+        offset = offset || entry->metadata.items[i].field == FZ_METADATA_OFFSET;
+    }
+    return partition && offset;
+}
+
 static fz_code check_stream(const fz_stream *stream, fz_err *err) {
     bool kept =
         stream->by_record ? stream->entry->dead_letter.to_table : stream->letters_name != NULL;
@@ -600,6 +611,12 @@ static fz_code check_stream(const fz_stream *stream, fz_err *err) {
         return fz_err_set(err, FZ_INVALID,
                           "topic \"%s\" has no dead-letter table (on_error, dead_letter.table)",
                           stream->topic);
+    }
+    if (stream->by_record && !has_coordinates(stream->entry)) {
+        return fz_err_set_kind(err, FZ_INVALID, "refused",
+                               "the tables of topic \"%s\" have no columns with partition and "
+                               "offset (metadata), so nothing tells which rows they have",
+                               stream->topic);
     }
     return stream->entry->write_mode == FZ_WRITE_MODE_APPEND
                ? FZ_OK

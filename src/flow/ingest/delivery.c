@@ -585,6 +585,9 @@ static void edit_vector(void *context, fz_commit_state *state, fz_commit_source 
             part->generation = move.generation;
             part->next = move.end;
             part->last_row = move.last_row;
+        } else if (move.generation == part->generation && part->last_row >= 0 &&
+                   move.last_row > part->last_row) {
+            part->last_row = move.last_row; // a row below the vector, beyond those that were there
         }
     }
 }
@@ -606,6 +609,21 @@ static size_t still_moves(const sink *s, fz_commit_move *moves) {
         }
     }
     return count;
+}
+
+/**
+ * Only on the snapshot that rows were chosen on: somebody else may deliver the same entry, and the
+ * vector tells nothing of rows below it, nor of a partition that it does not have yet.
+ */
+static fz_code build(void *context, const fz_iceberg_metadata *base,
+                     const fz_iceberg_append_options *options, fz_iceberg_change *change,
+                     fz_err *err) {
+    const sink *s = (const sink *)context;
+    if (fz_iceberg_metadata_ref_id(base, FZ_ICEBERG_MAIN) !=
+        fz_iceberg_metadata_ref_id(s->metadata, FZ_ICEBERG_MAIN)) {
+        return fz_err_set(err, FZ_CONFLICT, "another commit was first");
+    }
+    return fz_iceberg_append_build(s->append, base, options, change, err);
 }
 
 /** Columns that the rows have beyond the table's come with them, and so does their link. */
@@ -661,7 +679,9 @@ static fz_code commit_sink(sink *s, bool *again, fz_err *err) {
                              .schema = s->schema_changes ? s->layout->schema : NULL,
                              .properties = properties,
                              .edit = edit_vector,
-                             .edit_context = s};
+                             .edit_context = s,
+                             .build = build,
+                             .build_context = s};
     fz_delivery_patience patience;
     fz_commit_options options = fz_delivery_options(s->stream, &patience);
     options.content_context = &s->proof;

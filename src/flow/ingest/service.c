@@ -9,9 +9,9 @@
 
 #include "base/map.h"
 #include "base/memory.h"
+#include "flow/ingest/keeper.h"
 #include "flow/ingest/lane.h"
 #include "flow/ingest/outbox.h"
-#include "flow/maintain/maintain.h"
 
 /** Threads for opening and committing. */
 #define POOL_THREADS 4
@@ -26,12 +26,10 @@
 typedef struct slot {
     fz_service *service;
     fz_stream *stream;
-    _Atomic bool opening;  // on the pool
-    bool attached;         // lanes have partitions of it
-    _Atomic bool known;    // was opened once: its topic is there
-    fz_maintain *maintain; // NULL: not opened yet, one pass, or switched off
-    fz_maintain_job job;   // that runs on the pool
-    int64_t seen_commits;  // that maintenance was told of
+    _Atomic bool opening; // on the pool
+    bool attached;        // lanes have partitions of it
+    _Atomic bool known;   // was opened once: its topic is there
+    fz_keeper *keeper;    // NULL: not opened yet, one pass, or switched off
 } slot;
 
 struct fz_service {
@@ -158,7 +156,7 @@ void fz_service_free(fz_service *service) {
         return;
     }
     for (size_t i = 0; i < service->slots.count; i++) {
-        fz_maintain_free(service->slots.data[i]->maintain);
+        fz_keeper_free(service->slots.data[i]->keeper);
         fz_stream_free(service->slots.data[i]->stream);
         fz_free(service->slots.data[i]);
     }
@@ -249,47 +247,16 @@ static void start_opening(slot *s) {
 
 // --- maintenance
 
-static bool stream_stops(void *context) {
-    return ((const fz_stream *)context)->stop;
-}
-
-static void maintain_job(void *arg) {
-    slot *s = (slot *)arg;
-    fz_maintain_run(s->maintain, s->job);
-}
-
 /** Beside ingestion, on a thread of its own pool, so that no append waits for it. */
 static void tick_maintenance(fz_service *service, slot *s) {
-    fz_stream *stream = s->stream;
-    int64_t now = fz_clock_mono_ms(service->host->clock);
     if (service->host->once || service->finishing || !s->known ||
-        !stream->entry->maintenance.enabled || s->opening) {
+        !s->stream->entry->maintenance.enabled || s->opening) {
         return;
     }
-    if (!s->maintain) {
-        fz_maintain_options options = {.table = stream->table,
-                                       .config = stream->entry->maintenance,
-                                       .files = stream->entry->files,
-                                       .budget = service->host->budget,
-                                       .log = service->host->log,
-                                       .stop = stream_stops,
-                                       .stop_context = stream};
-        s->maintain = fz_maintain_new(&options, now);
+    if (!s->keeper) {
+        s->keeper = fz_keeper_new(s->stream, service->maintenance);
     }
-    fz_mutex_lock(&stream->mutex);
-    bool fresh = stream->commits > s->seen_commits && stream->metadata;
-    fz_iceberg_metadata *metadata = fresh ? fz_iceberg_metadata_ref(stream->metadata) : NULL;
-    s->seen_commits = stream->commits;
-    fz_mutex_unlock(&stream->mutex);
-    if (metadata) {
-        fz_maintain_saw(s->maintain, metadata);
-        fz_iceberg_metadata_unref(metadata);
-    }
-    fz_maintain_job job = fz_maintain_tick(s->maintain, now);
-    if (job != FZ_MAINTAIN_NONE) {
-        s->job = job;
-        fz_pool_submit(service->maintenance, maintain_job, s);
-    }
+    fz_keeper_tick(s->keeper);
 }
 
 // --- cuts and commits

@@ -23,6 +23,81 @@ static void edit_outbox(void *context, fz_commit_state *state, fz_commit_source 
     fz_outbox_drop_delivered((fz_stream *)context, state);
 }
 
+/** A cut on its way. */
+typedef struct sending {
+    fz_stream *stream;
+    const json_t *owed; // what it adds to the outbox
+    bool overtaken;
+} sending;
+
+static bool has_entry(const json_t *entries, const json_t *entry) {
+    size_t index;
+    json_t *one;
+    json_array_foreach(entries, index, one) {
+        if (json_equal(json_object_get(one, "id"), json_object_get(entry, "id"))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/** Do rows of a share bring columns that their table did not have when it was seen last? */
+static bool adds_columns(const fz_stream *stream, const fz_record_table *table) {
+    fz_layout *committed = NULL;
+    if (!table->metadata || !table->layout ||
+        fz_layout_load(stream->entry, table->metadata, &committed, NULL) != FZ_OK) {
+        return true;
+    }
+    bool adds = !fz_layout_covers(committed, table->layout);
+    fz_layout_unref(committed);
+    return adds;
+}
+
+/** Under the stream's mutex. */
+static bool clashes(const sending *s, const json_t *entry) {
+    const fz_stream *stream = s->stream;
+    if (has_entry(stream->owed, entry) || has_entry(s->owed, entry)) {
+        return false;
+    }
+    for (size_t i = 0; i < stream->cut.shares.count; i++) {
+        const fz_stream_share *share = &stream->cut.shares.data[i];
+        if (share->rows > 0 && adds_columns(stream, share->table) &&
+            fz_str_equal(fz_json_str_or(entry, "sink"), fz_str_from(share->table->full_name))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/**
+ * What another process owes to a table of a record type may give the field ids of our new columns
+ * to others: the cut is forgotten then, and its records are read again on top of that.
+ */
+static void edit_append(void *context, fz_commit_state *state, fz_commit_source *source) {
+    sending *s = (sending *)context;
+    (void)source;
+    size_t index;
+    json_t *entry;
+    fz_mutex_lock(&s->stream->mutex);
+    s->overtaken = false;
+    json_array_foreach(state->outbox, index, entry) {
+        s->overtaken = s->overtaken || clashes(s, entry);
+    }
+    fz_mutex_unlock(&s->stream->mutex);
+    fz_outbox_drop_delivered(s->stream, state);
+}
+
+static fz_code build_append(void *context, const fz_iceberg_metadata *base,
+                            const fz_iceberg_append_options *options, fz_iceberg_change *change,
+                            fz_err *err) {
+    const sending *s = (const sending *)context;
+    if (s->overtaken) {
+        return fz_err_set(err, FZ_CONFLICT,
+                          "another process has rows for a table that gets new columns");
+    }
+    return fz_iceberg_append_build(s->stream->cut.files, base, options, change, err);
+}
+
 /** Nothing is owed any more but what the sinks have: a commit of its own says so, at the end. */
 void fz_stream_settle_outbox(fz_stream *stream) {
     fz_err err = {0};
@@ -149,6 +224,7 @@ void fz_stream_commit(fz_stream *stream) {
     fz_mutex_unlock(&stream->mutex);
     json_t *properties = changed_properties(committed, layout);
     bool schema_changed = !fz_type_equal(&layout->schema->root, &committed->schema->root);
+    sending context = {.stream = stream, .owed = owed};
     fz_commit_batch batch = {
         .op = fz_iceberg_append_count(stream->cut.files) > 0 ? "append" : "offsets",
         .uuid = fz_str_from(stream->uuid),
@@ -167,8 +243,10 @@ void fz_stream_commit(fz_stream *stream) {
         .schema = schema_changed ? layout->schema : NULL,
         .properties = properties,
         .outbox = owed,
-        .edit = edit_outbox,
-        .edit_context = stream,
+        .edit = edit_append,
+        .edit_context = &context,
+        .build = build_append,
+        .build_context = &context,
     };
     int64_t started_us = fz_clock_mono_us(stream->host->clock);
     fz_commit_outcome outcome;
