@@ -130,7 +130,7 @@ static void test_round_trip(void **state) {
 
 static void test_broker_away(void **state) {
     (void)state;
-    const fz_str properties[][2] = {{FZ_STR("message.timeout.ms"), FZ_STR("1000")}};
+    const fz_str properties[][2] = {{FZ_STR("message.timeout.ms"), FZ_STR("3000")}};
     fz_kafka_producer *producer = producer_with(properties, 1);
     const fz_kafka_message message = {.topic = FZ_STR("letters"), .value = FZ_STR("x")};
     fz_err err = {0};
