@@ -4,7 +4,7 @@
 
 #include "base/codec/text_codec.h"
 #include "base/memory.h"
-#include "data/json_value.h"
+#include "format/fill.h"
 
 #define MAX_JSON_DEPTH 512
 
@@ -290,24 +290,6 @@ static fz_code check_bound(const raw_decoder *decoder, const fz_field *field, fz
                                  fz_type_kind_name(kind));
 }
 
-// What a column without a source gets: its write default, else null.
-static fz_code find_fill(raw_decoder *decoder, const fz_field *field, fz_value *out, fz_err *err) {
-    *out = (fz_value){.is_null = true};
-    if (field->write_default.size && !fz_type_is_nested(&field->type)) {
-        json_t *json = NULL;
-        FZ_TRY(fz_json_parse(field->write_default, &json, err));
-        fz_code code = fz_value_from_json(&field->type, json, &decoder->arena, out, err);
-        json_decref(json);
-        FZ_TRY(code);
-    }
-    return out->is_null && field->required
-               ? fz_err_set_kind(err, FZ_UNSUPPORTED, "schema_incompatible",
-                                 "column \"%.*s\" is required, and values without a schema have "
-                                 "no field for it",
-                                 FZ_STR_ARGS(field->name))
-               : FZ_OK;
-}
-
 static fz_code raw_open(const fz_writer_schema *base, const fz_schema *shape, fz_schema *target,
                         const bool *owned, fz_decoder **out, fz_err *err) {
     const raw_schema *schema = (const raw_schema *)base;
@@ -331,7 +313,7 @@ static fz_code raw_open(const fz_writer_schema *base, const fz_schema *shape, fz
             decoder->bound = i;
             code = check_bound(decoder, field, err);
         } else {
-            code = find_fill(decoder, field, &decoder->fills[at], err);
+            code = fz_fill_value(field, field->name, &decoder->arena, &decoder->fills[at], err);
         }
     }
     if (code != FZ_OK) {

@@ -81,22 +81,30 @@ static bool parse_special(fz_str text, double *out) {
     return false;
 }
 
-fz_code fz_real_parse(fz_str text, double *out, fz_err *err) {
-    if (parse_special(text, out)) {
-        return FZ_OK;
-    }
+// A terminated copy of `text` in `small` or on the heap; NULL when it cannot be a number.
+static char *number_copy(fz_str text, char *small, size_t size) {
     size_t at = text.size && (text.data[0] == '-' || text.data[0] == '+') ? 1 : 0;
     bool starts_well = at < text.size && (is_digit(text.data[at]) || text.data[at] == '.');
     // strtod would stop at a zero byte and call that the end
     if (!starts_well || fz_str_find(text, 0, 0) != SIZE_MAX) {
-        return not_a(text, "a number", err);
+        return NULL;
     }
-    char small[64];
-    char *copy = text.size < sizeof(small) ? small : fz_alloc(text.size + 1);
+    char *copy = text.size < size ? small : fz_alloc(text.size + 1);
     memcpy(copy, text.data, text.size);
     copy[text.size] = 0;
+    return copy;
+}
+
+// The nearest float, or the nearest double when `single` is NULL: the digits are rounded once.
+static fz_code real_parse(fz_str text, float *single, double *out, fz_err *err) {
+    char small[64];
+    char *copy = number_copy(text, small, sizeof(small));
+    if (!copy) {
+        return not_a(text, "a number", err);
+    }
     char *end;
-    double value = strtod_l(copy, &end, get_c_locale());
+    double value = single ? (double)strtof_l(copy, &end, get_c_locale())
+                          : strtod_l(copy, &end, get_c_locale());
     bool whole = end == copy + text.size;
     if (copy != small) {
         fz_free(copy);
@@ -108,6 +116,19 @@ fz_code fz_real_parse(fz_str text, double *out, fz_err *err) {
         return too_large(text, err);
     }
     *out = value;
+    return FZ_OK;
+}
+
+fz_code fz_real_parse(fz_str text, double *out, fz_err *err) {
+    return parse_special(text, out) ? FZ_OK : real_parse(text, NULL, out, err);
+}
+
+fz_code fz_float_parse(fz_str text, float *out, fz_err *err) {
+    double value;
+    if (!parse_special(text, &value)) {
+        FZ_TRY(real_parse(text, out, &value, err));
+    }
+    *out = (float)value;
     return FZ_OK;
 }
 

@@ -10,6 +10,8 @@
 FZ_CHECKED fz_code fz_int_parse(fz_str text, int64_t *out, fz_err *err);
 /** JSON or C notation, `NaN`, `Infinity`; locale-free. */
 FZ_CHECKED fz_code fz_real_parse(fz_str text, double *out, fz_err *err);
+/** As fz_real_parse, the nearest float. */
+FZ_CHECKED fz_code fz_float_parse(fz_str text, float *out, fz_err *err);
 /** Shortest text that reads back as the same double, locale-free, NaN, Infinity; 32 bytes are
  * enough. Its length. */
 size_t fz_real_format(double value, char out[32]);

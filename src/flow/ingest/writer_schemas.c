@@ -7,7 +7,9 @@
 #include "base/thread.h"
 #include "base/vec.h"
 #include "format/avro/schema.h"
+#include "format/json/schema.h"
 #include "format/raw.h"
+#include "format/shape_names.h"
 
 #define ASK_AGAIN_MS                                                                               \
     1000 // a producer registers just before it sends: an unknown id may be known in a moment
@@ -140,6 +142,29 @@ static fz_code lacking(const char *side, const char *what, fz_err *err) {
                            side, what);
 }
 
+static fz_code parse_json(fz_str text, const fz_registry_reference *references, size_t count,
+                          fz_writer_schema **out, fz_str *record_name, fz_err *err) {
+    fz_json_reference *named = (fz_json_reference *)fz_calloc(count + 1, sizeof(*named));
+    fz_code code = FZ_OK;
+    for (size_t i = 0; i < count && code == FZ_OK; i++) {
+        named[i] = (fz_json_reference){references[i].name, references[i].text};
+        if (references[i].type != FZ_REGISTRY_JSON) {
+            code = fz_err_set_kind(err, FZ_CORRUPT, "schema_parse",
+                                   "reference \"%.*s\" is of type %s, wanted JSON",
+                                   FZ_STR_ARGS(fz_str_slice(references[i].name, 0, 200)),
+                                   fz_registry_type_name(references[i].type));
+        }
+    }
+    if (code == FZ_OK) {
+        code = fz_json_schema_new(text, named, count, out, err);
+    }
+    fz_free(named);
+    if (code == FZ_OK) {
+        *record_name = fz_json_schema_name(*out);
+    }
+    return code;
+}
+
 // A schema of one of the registry's types; *record_name is borrowed from it.
 static fz_code parse_schema(const char *side, fz_registry_type type, fz_str text,
                             const fz_registry_reference *references, size_t count,
@@ -170,7 +195,7 @@ static fz_code parse_schema(const char *side, fz_registry_type type, fz_str text
     case FZ_REGISTRY_PROTOBUF:
         return lacking(side, "Protobuf schemas", err);
     case FZ_REGISTRY_JSON:
-        return lacking(side, "JSON schemas", err);
+        return parse_json(text, references, count, out, record_name, err);
     }
     return lacking(side, "schemas of this type", err);
 }
@@ -178,9 +203,9 @@ static fz_code parse_schema(const char *side, fz_registry_type type, fz_str text
 // A key that is no record is one column `key`.
 static void name_single_key(const fz_writer_schemas *schemas, owned_entry *owned) {
     fz_type *root = &owned->entry.shape->root;
-    if (schemas->options.is_key && strcmp(owned->entry.schema->ops->name, "avro") == 0 &&
-        fz_avro_schema_root(owned->entry.schema)->kind != FZ_AVRO_RECORD &&
-        root->field_count == 1) {
+    bool whole = root->field_count == 1 && root->fields[0].origin != FZ_SHAPE_ORIGIN_NONE &&
+                 (root->fields[0].origin & FZ_SHAPE_ORIGIN_ROOT) != 0;
+    if (schemas->options.is_key && whole) {
         root->fields[0].name = FZ_STR("key");
     }
 }
@@ -254,6 +279,20 @@ static bool is_fixed(const fz_writer_schemas *schemas) {
     return is_raw(schemas->options.side) || schemas->options.side->schema.size > 0;
 }
 
+// JSON without a schema, into the columns of the configuration.
+static fz_code given_columns(const fz_config_columns *columns, fz_writer_schema **out,
+                             fz_err *err) {
+    fz_field *fields = (fz_field *)fz_calloc(columns->count, sizeof(*fields));
+    for (size_t i = 0; i < columns->count; i++) {
+        fields[i] = (fz_field){.name = columns->items[i].name,
+                               .type = columns->items[i].type,
+                               .required = columns->items[i].required};
+    }
+    fz_code code = fz_json_columns_new(fields, columns->count, out, err);
+    fz_free(fields);
+    return code;
+}
+
 static fz_code make_fixed(fz_writer_schemas *schemas, owned_entry **out, fz_err *err) {
     const fz_config_side *side = schemas->options.side;
     const char *name = schemas->options.side_name;
@@ -272,8 +311,12 @@ static fz_code make_fixed(fz_writer_schemas *schemas, owned_entry **out, fz_err 
         schema = fz_raw_schema_new(FZ_RAW_BYTES, column, optional);
         break;
     case FZ_CONFIG_FORMAT_JSON:
-        if (side->columns.count > 0 || side->infer > 0) {
-            return lacking(name, "JSON into columns", err);
+        if (side->infer > 0) {
+            return lacking(name, "JSON into inferred columns", err);
+        }
+        if (side->columns.count > 0) {
+            FZ_TRY(given_columns(&side->columns, &schema, err));
+            break;
         }
         schema = fz_raw_schema_new(FZ_RAW_JSON, column, true);
         break;

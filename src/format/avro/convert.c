@@ -2,22 +2,7 @@
 // Which writer types may fill which columns, and by which op.
 #include "format/avro/plan.h"
 
-// A column may be wider than what the writer's schema asks for; nothing else is let through.
-static bool may_fill(const fz_type *shape, const fz_type *to) {
-    if (shape->kind == to->kind) {
-        switch (to->kind) {
-        case FZ_TYPE_DECIMAL:
-            return shape->scale == to->scale && shape->precision <= to->precision;
-        case FZ_TYPE_FIXED:
-            return shape->length == to->length;
-        default:
-            return true;
-        }
-    }
-    return (shape->kind == FZ_TYPE_INT && to->kind == FZ_TYPE_LONG) ||
-           (shape->kind == FZ_TYPE_FLOAT && to->kind == FZ_TYPE_DOUBLE) ||
-           (shape->kind == FZ_TYPE_DATE && to->kind == FZ_TYPE_TIMESTAMP);
-}
+#include "format/fill.h"
 
 static fz_avro_opcode plain_op(const fz_avro_type *type, const fz_type *to) {
     fz_type_kind kind = to->kind;
@@ -122,7 +107,7 @@ static fz_avro_opcode logical_op(const fz_avro_type *type, const fz_type *to) {
 
 fz_avro_opcode fz_avro_plan_scalar(const fz_avro_type *type, const fz_type *shape,
                                    const fz_type *to) {
-    if (!may_fill(shape, to)) {
+    if (!fz_fill_widens(shape, to)) {
         return FZ_AVRO_OP_END;
     }
     return type->logical == FZ_AVRO_LOGICAL_NONE ? plain_op(type, to) : logical_op(type, to);

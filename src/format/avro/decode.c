@@ -2,7 +2,7 @@
 // The decoder: runs a plan's ops over a record's bytes. Nothing is allocated but columns, and no
 // call is made per value that the compiler could not put in line.
 #include "base/memory.h"
-#include "format/avro/map_settle.h"
+#include "data/map_settle.h"
 #include "format/avro/run_scalar.h"
 #include "format/avro/schema_parser.h"
 #include "format/avro/shape.h"
@@ -97,7 +97,7 @@ static const uint8_t *close_items(state *s, const uint8_t *p) {
         return p;
     }
     if (f->op->code == FZ_AVRO_OP_MAP) {
-        fz_code code = fz_avro_map_settle(f->column, f->start, s->err);
+        fz_code code = fz_map_column_settle(f->column, f->start, s->err);
         if (code != FZ_OK) {
             s->code = code;
             return NULL;

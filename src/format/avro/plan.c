@@ -3,8 +3,8 @@
 #include "format/avro/plan.h"
 
 #include "base/memory.h"
-#include "data/json_value.h"
 #include "format/avro/shape.h"
+#include "format/fill.h"
 
 #define MAX_OPS 100000
 #define MAX_VISITS 1000000
@@ -257,7 +257,7 @@ static fz_code compile_collection(compiler *c, const value *v, uint32_t *least) 
 static const fz_field *find_origin(const fz_type *shape, size_t index, size_t *next) {
     for (size_t i = 0; i < shape->field_count; i++) {
         size_t at = (*next + i) % shape->field_count;
-        if ((size_t)(shape->fields[at].origin & FZ_AVRO_ORIGIN_INDEX) == index) {
+        if ((size_t)(shape->fields[at].origin & FZ_SHAPE_ORIGIN_INDEX) == index) {
             *next = at + 1;
             return &shape->fields[at];
         }
@@ -359,22 +359,9 @@ static fz_code compile_record(compiler *c, const value *v, uint32_t *least) {
 static fz_code compile_fill(compiler *c, const fz_field *target, size_t column) {
     value v = {.target = target, .column = (uint32_t)column, .form = FZ_AVRO_FORM_PLAIN};
     size_t path = path_push(c, target->name);
-    fz_value *fill = NULL;
-    if (target->write_default.size && !fz_type_is_nested(&target->type)) {
-        fill = FZ_ARENA_NEW(&c->plan->arena, fz_value);
-        json_t *json = NULL;
-        FZ_TRY(fz_json_parse(target->write_default, &json, c->err));
-        fz_code code = fz_value_from_json(&target->type, json, &c->plan->arena, fill, c->err);
-        json_decref(json);
-        FZ_TRY(code);
-        fill = fill->is_null ? NULL : fill;
-    }
-    if (!fill && target->required) {
-        return fz_err_set_kind(c->err, FZ_UNSUPPORTED, "schema_incompatible",
-                               "column \"%.300s\" is required, and the writer's schema has no "
-                               "field for it",
-                               fz_buf_cstr(&c->path));
-    }
+    fz_value *fill = FZ_ARENA_NEW(&c->plan->arena, fz_value);
+    FZ_TRY(fz_fill_value(target, fz_buf_view(&c->path), &c->plan->arena, fill, c->err));
+    fill = fill->is_null ? NULL : fill;
     op_at(c, emit(c, FZ_AVRO_OP_FILL, &v))->as.fill = fill;
     c->path.size = path;
     return FZ_OK;
@@ -449,7 +436,7 @@ static fz_code compile_value(compiler *c, value v, uint32_t *least) {
 static fz_code compile_columns(compiler *c, const fz_avro_type *root, const fz_type *shape,
                                const fz_type *target, const bool *owned) {
     const fz_avro_type *record = root;
-    bool whole = shape->field_count == 1 && (shape->fields[0].origin & FZ_AVRO_ORIGIN_ROOT) != 0;
+    bool whole = shape->field_count == 1 && (shape->fields[0].origin & FZ_SHAPE_ORIGIN_ROOT) != 0;
     uint32_t least = 0;
     if (root->kind == FZ_AVRO_UNION && root->branch_count == 1 && !whole &&
         root->branches[0]->kind == FZ_AVRO_RECORD) {
@@ -496,7 +483,7 @@ fz_code fz_avro_plan_compile(fz_avro_plan *plan, const fz_avro_type *root, const
     compiler c = {.plan = plan, .err = err};
     plan->column_count = target->root.field_count;
     const fz_field *first = shape->root.field_count == 1 ? &shape->root.fields[0] : NULL;
-    fz_code code = first && first->origin == FZ_AVRO_ORIGIN_NONE
+    fz_code code = first && first->origin == FZ_SHAPE_ORIGIN_NONE
                        ? compile_wrapped(&c, root, first, &target->root, owned)
                        : compile_columns(&c, root, &shape->root, &target->root, owned);
     emit(&c, FZ_AVRO_OP_END, NULL);

@@ -5,7 +5,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "base/map.h"
 #include "base/vec.h"
 #include "format/avro/default.h"
 #include "format/avro/logical.h"
@@ -85,29 +84,10 @@ static size_t path_push(shaper *s, fz_str step) {
 
 // --- identities ---
 
-// parent.step, dots and backslashes of the step escaped.
-static fz_str join_identity(fz_arena *arena, fz_str parent, fz_str step) {
-    size_t room = parent.size + 1 + 2 * step.size + 1;
-    char *text = (char *)fz_arena_alloc(arena, room, 1);
-    size_t size = 0;
-    if (parent.size) {
-        memcpy(text, parent.data, parent.size);
-        size = parent.size;
-        text[size++] = '.';
-    }
-    for (size_t i = 0; i < step.size; i++) {
-        if (step.data[i] == '.' || step.data[i] == '\\') {
-            text[size++] = '\\';
-        }
-        text[size++] = step.data[i];
-    }
-    return fz_str_make(text, size);
-}
-
 // The place of a child: every older name of the parent with every name of the child is an alias.
 static place child_place(shaper *s, const place *parent, fz_str step, const fz_str *aliases,
                          size_t alias_count) {
-    place out = {.identity = join_identity(s->arena, parent->identity, step)};
+    place out = {.identity = fz_shape_identity(s->arena, parent->identity, step)};
     size_t count = (parent->alias_count + 1) * (alias_count + 1) - 1;
     if (count == 0) {
         return out;
@@ -118,7 +98,7 @@ static place child_place(shaper *s, const place *parent, fz_str step, const fz_s
         for (size_t a = 0; a <= alias_count; a++) {
             if ((p || a) && out.alias_count < MAX_ALIASES) {
                 older[out.alias_count++] =
-                    join_identity(s->arena, base, a == 0 ? step : aliases[a - 1]);
+                    fz_shape_identity(s->arena, base, a == 0 ? step : aliases[a - 1]);
             }
         }
     }
@@ -128,29 +108,12 @@ static place child_place(shaper *s, const place *parent, fz_str step, const fz_s
 
 // --- fields of structs ---
 
-static char lower(char c) {
-    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
-}
-
 static fz_code refuse_case_twins(shaper *s, const fz_field *fields, size_t count) {
-    fz_map seen = {0};
-    fz_buf key = {0};
-    fz_code code = FZ_OK;
-    for (size_t i = 0; i < count && code == FZ_OK; i++) {
-        fz_buf_reset(&key);
-        for (size_t c = 0; c < fields[i].name.size; c++) {
-            fz_buf_append_byte(&key, (uint8_t)lower(fields[i].name.data[c]));
-        }
-        const fz_field *twin =
-            (const fz_field *)fz_map_put(&seen, fz_buf_view(&key), (void *)(uintptr_t)&fields[i]);
-        if (twin && (!s->options->names_any_case || fz_str_equal(twin->name, fields[i].name))) {
-            code = refuse(s, "unsupported_type", "names \"%.*s\" and \"%.*s\" differ only in case",
-                          FZ_STR_ARGS(twin->name), FZ_STR_ARGS(fields[i].name));
-        }
-    }
-    fz_buf_deinit(&key);
-    fz_map_deinit(&seen);
-    return code;
+    const fz_field *twin = NULL;
+    const fz_field *first = fz_shape_find_twins(fields, count, s->options->names_any_case, &twin);
+    return first ? refuse(s, "unsupported_type", "names \"%.*s\" and \"%.*s\" differ only in case",
+                          FZ_STR_ARGS(first->name), FZ_STR_ARGS(twin->name))
+                 : FZ_OK;
 }
 
 static void fill_field(fz_field *field, const place *at, fz_str name, const column *made,
@@ -506,7 +469,7 @@ static fz_code shape_root(shaper *s, const fz_avro_type *root, fz_type *out) {
         return refuse(s, "unsupported_type", "%s has no column type",
                       fz_avro_kind_name(root->kind));
     }
-    made.flags |= FZ_AVRO_ORIGIN_ROOT;
+    made.flags |= FZ_SHAPE_ORIGIN_ROOT;
     fill_field(&fields[0], &at, FZ_STR("value"), &made, 0);
     *out = (fz_type){.kind = FZ_TYPE_STRUCT, .fields = fields, .field_count = 1};
     return FZ_OK;

@@ -4,14 +4,11 @@
 #define FZ_FORMAT_AVRO_SHAPE_H
 
 #include "format/avro/schema.h"
+#include "format/shape_names.h"
 
-// What fz_field.origin holds in a shape: the index of the field or branch, and how its value
-// becomes a column.
-#define FZ_AVRO_ORIGIN_INDEX 0x00ffffff
-#define FZ_AVRO_ORIGIN_NONE (-1) // made by the caller: a struct around all columns of the shape
+// What fz_field.origin holds in a shape besides shape_names.h: how the value becomes a column.
 #define FZ_AVRO_ORIGIN_JSON (1 << 30)  // a recursive type, kept as JSON text
 #define FZ_AVRO_ORIGIN_UNION (1 << 29) // a union as a struct of its branches
-#define FZ_AVRO_ORIGIN_ROOT (1 << 28)  // column `value`: the whole of a schema that is not a record
 
 /** fz_writer_schema_ops.shape. */
 FZ_CHECKED fz_code fz_avro_shape(const fz_writer_schema *schema, const fz_mapping_options *options,

@@ -3,6 +3,7 @@
 #include "conformance/decoder_suite.c"
 
 #include "format/avro/schema.h"
+#include "format/json/schema.h"
 #include "format/raw.h"
 
 #define FIELD(name, type) "{\"name\":\"" name "\",\"type\":" type "}"
@@ -62,6 +63,22 @@ static fz_writer_schema *open_text(void) {
     return avro("\"string\"");
 }
 
+static fz_writer_schema *open_json(void) {
+    static const char text[] =
+        "{\"type\":\"object\",\"required\":[\"a\",\"s\"],\"properties\":{\"a\":{\"type\":"
+        "\"integer\"},\"s\":{\"type\":\"string\"},\"o\":{\"type\":[\"number\",\"null\"]},\"l\":{"
+        "\"type\":\"array\",\"items\":{\"type\":\"string\"}},\"m\":{\"type\":\"object\","
+        "\"additionalProperties\":{\"type\":\"integer\"}},\"r\":{\"type\":\"object\","
+        "\"properties\":{"
+        "\"x\":{\"type\":\"boolean\"}}},\"u\":{\"type\":[\"string\",\"integer\"]}}}";
+    fz_writer_schema *schema = NULL;
+    fz_err err = {0};
+    if (fz_json_schema_new(fz_str_from(text), NULL, 0, &schema, &err) != FZ_OK) {
+        fail_msg("%s", err.text);
+    }
+    return schema;
+}
+
 static fz_writer_schema *open_raw_bytes(void) {
     return fz_raw_schema_new(FZ_RAW_BYTES, FZ_STR("value"), false);
 }
@@ -76,6 +93,15 @@ static fz_writer_schema *open_raw_json(void) {
 
 int main(void) {
     static const decoder_suite suites[] = {
+        {.name = "json",
+         .open = open_json,
+         .good = {DECODER_GOOD("{\"a\":1,\"s\":\"x\",\"o\":1.5,\"l\":[\"p\",\"q\"],\"m\":{\"k\":7},"
+                               "\"r\":{\"x\":true},\"u\":3}"),
+                  DECODER_GOOD("{\"s\":\"\\u00e9\",\"a\":-2,\"o\":null,\"u\":\"t\"}")},
+         .bad = {DECODER_BAD("{\"a\":1,\"s\":\"\xff\"}", "invalid_utf8"),
+                 DECODER_BAD("{\"a\":1,\"s\":\"x\",\"m\":{\"k\":\"7\"}}", "invalid_value"),
+                 DECODER_BAD("{\"s\":\"x\"}", "null_in_required"),
+                 DECODER_BAD("{\"a\":1,\"s\":\"x\",\"l\":[\"p\"", "truncated")}},
         {.name = "avro record",
          .open = open_record,
          .good = {DECODER_GOOD("\x02"

@@ -2,7 +2,7 @@
 // Duplicate keys of one map: found by comparing a few, by sorting many; removed from the columns in
 // one pass.
 #define _GNU_SOURCE // qsort_r
-#include "format/avro/map_settle.h"
+#include "data/map_settle.h"
 
 #include <stdlib.h>
 
@@ -205,7 +205,7 @@ static fz_code settle(fz_column *map, int64_t start, uint8_t *keep, int64_t coun
     return keep_rows(&map->children[1], start, keep, count, err);
 }
 
-fz_code fz_avro_map_settle(fz_column *map, int64_t start, fz_err *err) {
+fz_code fz_map_column_settle(fz_column *map, int64_t start, fz_err *err) {
     const fz_column *key = &map->children[0];
     int64_t count = key->length - start;
     if (count < 2 || fz_type_is_nested(&key->field->type)) {
