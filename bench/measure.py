@@ -27,10 +27,10 @@ def medians(runs):
     return {k: statistics.median(r[k] for r in runs) for k, v in runs[0].items() if not isinstance(v, str)}
 
 
-def counts(argv, directory):
-    """-> (instructions, allocations) of the whole process"""
+def counts(argv, fresh):
+    """-> (instructions, allocations) of the whole process, libraries included; `fresh` makes an empty folder for each of the two runs"""
     with tempfile.TemporaryDirectory() as folder:
-        text = usage(["valgrind", "--tool=callgrind", "--callgrind-out-file=%s/out" % folder, *argv], directory)["said"]
+        text = usage(["valgrind", "--tool=callgrind", "--callgrind-out-file=%s/out" % folder, *argv], fresh())["said"]
     instructions = int(re.search(r"Collected : (\d+)", text).group(1))
-    text = usage(["valgrind", "--tool=memcheck", "--leak-check=no", "--undef-value-errors=no", *argv], directory)["said"]
+    text = usage(["valgrind", "--tool=memcheck", "--leak-check=no", "--undef-value-errors=no", *argv], fresh())["said"]
     return instructions, int(re.search(r"total heap usage: ([\d,]+) allocs", text).group(1).replace(",", ""))
