@@ -6,7 +6,7 @@ usage: traps_tables.py [TABLE...]
 
 What needs no run of the program is tested closer to the code:
 
-    T117 hashes of each type               unit/table/iceberg/transform
+    T117 hashes of each type               unit/data/transform
     T127 bounds over row groups            unit/format/parquet/writer: float_bounds; judge.py compares each file's bounds with its values
     T137 many columns and row groups       memory.py: 1,000 columns
     T141 pages of nulls in version 2       files/parquet, read as pyarrow does
