@@ -51,3 +51,25 @@ const fz_field *fz_shape_find_twins(const fz_field *fields, size_t count, bool a
     fz_map_deinit(&seen);
     return found;
 }
+
+const fz_field *fz_shape_find_origin(const fz_type *shape, size_t index, size_t *next) {
+    for (size_t i = 0; i < shape->field_count; i++) {
+        size_t at = (*next + i) % shape->field_count;
+        if ((size_t)(shape->fields[at].origin & FZ_SHAPE_ORIGIN_INDEX) == index) {
+            *next = at + 1;
+            return &shape->fields[at];
+        }
+    }
+    return NULL;
+}
+
+const fz_field *fz_shape_find_target(const fz_type *target, const fz_field *shape,
+                                     uint32_t *column) {
+    for (size_t i = 0; shape && shape->id != 0 && i < target->field_count; i++) {
+        if (target->fields[i].id == shape->id) {
+            *column = (uint32_t)i;
+            return &target->fields[i];
+        }
+    }
+    return NULL;
+}

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names in shapes, the same for every format: identities of source fields, names that clash.
+// Fields of shapes, the same for every format: identities, names that clash, where a field comes
+// from and goes to.
 #ifndef FZ_FORMAT_SHAPE_NAMES_H
 #define FZ_FORMAT_SHAPE_NAMES_H
 
@@ -20,5 +21,12 @@ fz_str fz_shape_identity(fz_arena *arena, fz_str parent, fz_str step);
  */
 const fz_field *fz_shape_find_twins(const fz_field *fields, size_t count, bool any_case,
                                     const fz_field **twin);
+
+/** The shape's field of a source field or branch, NULL: it has none. *next is where it is looked
+ * for first, and moves on. */
+const fz_field *fz_shape_find_origin(const fz_type *shape, size_t index, size_t *next);
+/** The table's field of a shape's (NULL allowed) by its id, and its place; NULL: there is none. */
+const fz_field *fz_shape_find_target(const fz_type *target, const fz_field *shape,
+                                     uint32_t *column);
 
 #endif

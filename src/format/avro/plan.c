@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "format/avro/shape.h"
 #include "format/fill.h"
+#include "format/shape_names.h"
 
 #define MAX_OPS 100000
 #define MAX_VISITS 1000000
@@ -253,31 +254,6 @@ static fz_code compile_collection(compiler *c, const value *v, uint32_t *least) 
 
 // --- unions ---
 
-// The shape's field of a source field or branch; *next is where it is looked for first.
-static const fz_field *find_origin(const fz_type *shape, size_t index, size_t *next) {
-    for (size_t i = 0; i < shape->field_count; i++) {
-        size_t at = (*next + i) % shape->field_count;
-        if ((size_t)(shape->fields[at].origin & FZ_SHAPE_ORIGIN_INDEX) == index) {
-            *next = at + 1;
-            return &shape->fields[at];
-        }
-    }
-    return NULL;
-}
-
-static const fz_field *find_target(const fz_type *target, const fz_field *shape, uint32_t *column) {
-    if (!shape || shape->id == 0) {
-        return NULL;
-    }
-    for (size_t i = 0; i < target->field_count; i++) {
-        if (target->fields[i].id == shape->id) {
-            *column = (uint32_t)i;
-            return &target->fields[i];
-        }
-    }
-    return NULL;
-}
-
 static fz_code compile_branches(compiler *c, const value *v, uint32_t at) {
     const fz_avro_type *type = v->type;
     uint32_t *branches = FZ_ARENA_ARRAY(&c->plan->arena, uint32_t, type->branch_count);
@@ -291,8 +267,8 @@ static fz_code compile_branches(compiler *c, const value *v, uint32_t at) {
         branches[i] = (uint32_t)c->plan->ops.count;
         value branch = {.type = type->branches[i], .form = FZ_AVRO_FORM_PLAIN};
         if (v->target) {
-            branch.shape = find_origin(&v->shape->type, i, &next);
-            branch.target = find_target(&v->target->type, branch.shape, &branch.column);
+            branch.shape = fz_shape_find_origin(&v->shape->type, i, &next);
+            branch.target = fz_shape_find_target(&v->target->type, branch.shape, &branch.column);
         }
         fz_str step = branch.shape ? branch.shape->name
                                    : fz_str_from(fz_avro_kind_name(type->branches[i]->kind));
@@ -378,9 +354,9 @@ static fz_code compile_struct_fields(compiler *c, const fz_avro_type *record, co
     *least = 0;
     for (size_t i = 0; i < record->field_count && code == FZ_OK; i++) {
         value v = {.type = record->fields[i].type, .form = FZ_AVRO_FORM_PLAIN};
-        v.shape = shape ? find_origin(shape, i, &next) : NULL;
+        v.shape = shape ? fz_shape_find_origin(shape, i, &next) : NULL;
         if (v.shape) {
-            v.target = find_target(target, v.shape, &v.column);
+            v.target = fz_shape_find_target(target, v.shape, &v.column);
             if (v.target && owned && !owned[v.column]) {
                 v.target = NULL;
             }
@@ -457,7 +433,7 @@ static fz_code compile_columns(compiler *c, const fz_avro_type *root, const fz_t
 static fz_code compile_wrapped(compiler *c, const fz_avro_type *root, const fz_field *shape,
                                const fz_type *target, const bool *owned) {
     value v = {.form = FZ_AVRO_FORM_PLAIN, .shape = shape};
-    v.target = find_target(target, shape, &v.column);
+    v.target = fz_shape_find_target(target, shape, &v.column);
     if (!v.target || !owned[v.column]) {
         return fz_err_set(c->err, FZ_INVALID, "no column of the decoder for the struct \"%.*s\"",
                           FZ_STR_ARGS(shape->name));

@@ -80,28 +80,6 @@ static fz_json_node *node_at(compiler *c, uint32_t index) {
 
 // --- the shape's and the table's side ---
 
-// The shape's field of a source field or branch; *next is where it is looked for first.
-static const fz_field *find_origin(const fz_type *shape, size_t index, size_t *next) {
-    for (size_t i = 0; i < shape->field_count; i++) {
-        size_t at = (*next + i) % shape->field_count;
-        if ((size_t)(shape->fields[at].origin & FZ_SHAPE_ORIGIN_INDEX) == index) {
-            *next = at + 1;
-            return &shape->fields[at];
-        }
-    }
-    return NULL;
-}
-
-static const fz_field *find_target(const fz_type *target, const fz_field *shape, uint32_t *column) {
-    for (size_t i = 0; shape && shape->id != 0 && i < target->field_count; i++) {
-        if (target->fields[i].id == shape->id) {
-            *column = (uint32_t)i;
-            return &target->fields[i];
-        }
-    }
-    return NULL;
-}
-
 static fz_code add_fill(compiler *c, const fz_field *target, size_t column) {
     size_t path = path_push(c, target->name);
     fz_value *fill_value = FZ_ARENA_NEW(&c->plan->arena, fz_value);
@@ -150,8 +128,8 @@ static fz_code compile_members(compiler *c, const fz_json_type *type, const fz_t
     fz_code code = FZ_OK;
     for (size_t i = 0; i < type->field_count && code == FZ_OK; i++) {
         value v = {.type = type->fields[i].type};
-        v.shape = find_origin(shape, i, &next);
-        v.target = find_target(target, v.shape, &v.column);
+        v.shape = fz_shape_find_origin(shape, i, &next);
+        v.target = fz_shape_find_target(target, v.shape, &v.column);
         if (!v.target || (owned && !owned[v.column])) {
             continue;
         }
@@ -242,7 +220,7 @@ static fz_code compile_columns(compiler *c, const fz_json_type *root, const fz_t
         return compile_members(c, root, shape, target, owned, c->plan->root);
     }
     value v = {.type = root, .shape = &shape->fields[0]};
-    v.target = find_target(target, v.shape, &v.column);
+    v.target = fz_shape_find_target(target, v.shape, &v.column);
     bool bound = v.target && (!owned || owned[v.column]);
     c->plan->root = FZ_JSON_NONE;
     if (bound) {
@@ -264,7 +242,7 @@ static fz_code compile_columns(compiler *c, const fz_json_type *root, const fz_t
 static fz_code compile_wrapped(compiler *c, const fz_json_type *root, const fz_field *shape,
                                const fz_type *target, const bool *owned) {
     value v = {.type = root, .shape = shape};
-    v.target = find_target(target, shape, &v.column);
+    v.target = fz_shape_find_target(target, shape, &v.column);
     if (!v.target || !owned[v.column]) {
         return fz_err_set(c->err, FZ_INVALID, "no column of the decoder for the struct \"%.*s\"",
                           FZ_STR_ARGS(shape->name));
